@@ -1,0 +1,65 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+#include "cc/base/isa.h"
+
+#include <algorithm>
+#include <cstdlib>
+
+namespace blocksparse {
+namespace {
+
+constexpr Isa kAllIsas[] = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512};
+
+}  // namespace
+
+const char* NameOf(Isa isa) {
+  switch (isa) {
+    case Isa::kAvx512:
+      return "avx512";
+    case Isa::kAvx2:
+      return "avx2";
+    default:
+      return "portable";
+  }
+}
+
+Isa DetectIsa() {
+#if defined(__x86_64__)
+  // These builtins ask the operating system about register state, too.
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+      __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512vl")) {
+    return Isa::kAvx512;
+  }
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
+    return Isa::kAvx2;
+  }
+#endif
+  return Isa::kPortable;
+}
+
+bool ParseIsa(const std::string& name, Isa* isa) {
+  for (Isa candidate : kAllIsas) {
+    if (name == NameOf(candidate)) {
+      *isa = candidate;
+      return true;
+    }
+  }
+  return false;
+}
+
+bool MaxIsa(Isa* isa, std::string* error) {
+  *isa = DetectIsa();
+  const char* wanted = std::getenv("TF_BLOCKSPARSE_MAX_ISA");
+  if (wanted == nullptr || *wanted == '\0') return true;
+  Isa limit;
+  if (!ParseIsa(wanted, &limit)) {
+    *error = std::string("TF_BLOCKSPARSE_MAX_ISA is \"") + wanted +
+             "\", expected one of portable, avx2, avx512; set it to one of "
+             "them or unset it";
+    return false;
+  }
+  *isa = std::min(*isa, limit);
+  return true;
+}
+
+}  // namespace blocksparse

@@ -1,0 +1,50 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Block-sparse products on the CPU: pick a kernel, say how much scratch it
+// needs, run it. The layout of a problem must have passed ParseLayout and, for
+// the view that is read, ValidateView.
+#ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_H_
+#define TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_H_
+
+#include <cstddef>
+
+#include "cc/base/isa.h"
+#include "cc/base/parallel_for.h"
+#include "cc/kernels/problem.h"
+
+namespace blocksparse {
+
+// Scratch handed to a Run function must start at a multiple of this.
+constexpr size_t kScratchAlignment = 64;
+
+struct MatmulKernel;  // a row of kernels.inc
+struct SampledMatmulKernel;
+
+struct MatmulPlan {
+  const MatmulKernel* kernel = nullptr;  // null: dtypes not supported
+  const char* kernel_name = "";
+  int threads = 1;  // workers that pay; at most those asked for
+  size_t scratch_bytes = 0;
+};
+
+// Chooses by dtypes, rows, block size and instruction set. The result of
+// RunMatmul does not depend on `threads`.
+MatmulPlan PlanMatmul(const MatmulProblem& problem, int threads, Isa isa);
+void RunMatmul(const MatmulProblem& problem, const MatmulPlan& plan,
+               const Executor& executor, void* scratch);
+
+struct SampledMatmulPlan {
+  const SampledMatmulKernel* kernel = nullptr;
+  const char* kernel_name = "";
+  int threads = 1;
+  size_t scratch_bytes = 0;
+};
+
+SampledMatmulPlan PlanSampledMatmul(const SampledMatmulProblem& problem,
+                                    int threads, Isa isa);
+void RunSampledMatmul(const SampledMatmulProblem& problem,
+                      const SampledMatmulPlan& plan, const Executor& executor,
+                      void* scratch);
+
+}  // namespace blocksparse
+
+#endif  // TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_H_

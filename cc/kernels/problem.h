@@ -1,0 +1,51 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// The two products as data: what to compute, on which memory. Kernels of
+// every device take these.
+#ifndef TF_BLOCKSPARSE_CC_KERNELS_PROBLEM_H_
+#define TF_BLOCKSPARSE_CC_KERNELS_PROBLEM_H_
+
+#include <cstdint>
+
+#include "cc/base/dtype.h"
+#include "cc/layout/layout.h"
+
+namespace blocksparse {
+
+enum class Activation { kNone, kRelu, kGelu, kSilu, kTanh, kSigmoid };
+
+// y = activation(x W + bias), or x W^T with `transpose`, where W is
+// [inputs, outputs] and block w of it is gate[w] * blocks[w].
+struct MatmulProblem {
+  Layout layout;
+  bool transpose = false;       // x has `outputs` features, y `inputs`
+  bool features_first = false;  // x is [features, rows], else [rows, features]
+  int64_t rows = 0;
+  Dtype x_dtype = Dtype::kFloat32;       // of x, bias, y and preactivation
+  Dtype blocks_dtype = Dtype::kFloat32;  // of blocks
+  const void* x = nullptr;
+  const void* blocks = nullptr;  // [nnz, block_inputs, block_outputs]
+  const float* gate = nullptr;   // [nnz] or null; a block with 0 is skipped
+  const void* bias = nullptr;    // [features of y] or null
+  Activation activation = Activation::kNone;
+  void* y = nullptr;
+  void* preactivation = nullptr;  // like y or null
+};
+
+// blocks[w] = gate[w] * a[:, c]^T b[:, k] for every block w = (c, k): the
+// dense product a^T b, only where blocks exist. Entries beyond `inputs` or
+// `outputs` are 0.
+struct SampledMatmulProblem {
+  Layout layout;
+  bool features_first = false;
+  int64_t rows = 0;
+  Dtype x_dtype = Dtype::kFloat32;       // of a and b
+  Dtype blocks_dtype = Dtype::kFloat32;  // of blocks
+  const void* a = nullptr;  // [rows, inputs], or [inputs, rows]
+  const void* b = nullptr;  // [rows, outputs], or [outputs, rows]
+  const float* gate = nullptr;
+  void* blocks = nullptr;
+};
+
+}  // namespace blocksparse
+
+#endif  // TF_BLOCKSPARSE_CC_KERNELS_PROBLEM_H_
