@@ -1,4 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
+// Apache-2.0
 #include "cc/base/isa.h"
 
 #include <algorithm>

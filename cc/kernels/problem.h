@@ -1,6 +1,6 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-// The two products as data: what to compute, on which memory. Kernels of
-// every device take these.
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
+// Apache-2.0 The two products as data: what to compute, on which memory.
+// Kernels of every device take these.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_PROBLEM_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_PROBLEM_H_
 
@@ -40,8 +40,8 @@ struct SampledMatmulProblem {
   int64_t rows = 0;
   Dtype x_dtype = Dtype::kFloat32;       // of a and b
   Dtype blocks_dtype = Dtype::kFloat32;  // of blocks
-  const void* a = nullptr;  // [rows, inputs], or [inputs, rows]
-  const void* b = nullptr;  // [rows, outputs], or [outputs, rows]
+  const void* a = nullptr;               // [rows, inputs], or [inputs, rows]
+  const void* b = nullptr;               // [rows, outputs], or [outputs, rows]
   const float* gate = nullptr;
   void* blocks = nullptr;
 };

@@ -1,7 +1,7 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-// Block-sparse products on the CPU: pick a kernel, say how much scratch it
-// needs, run it. The layout of a problem must have passed ParseLayout and, for
-// the view that is read, ValidateView.
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
+// Apache-2.0 Block-sparse products on the CPU: pick a kernel, say how much
+// scratch it needs, run it. The layout of a problem must have passed
+// ParseLayout and, for the view that is read, ValidateView.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_H_
 
