@@ -1,0 +1,130 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+# The commands of this repository; `make help` lists them.
+SHELL := /bin/bash
+.SHELLFLAGS := -euo pipefail -c
+.ONESHELL:
+.DELETE_ON_ERROR:
+.DEFAULT_GOAL := help
+MAKEFLAGS += --no-builtin-rules --no-print-directory
+
+# Flags of the program behind `make demo` or `make bench`.
+ARGS ?=
+# The Python that .venv is made from, and the minor of TensorFlow in it.
+PYTHON ?= python3
+TENSORFLOW ?=
+
+VENV := .venv
+PY := $(VENV)/bin/python
+BAZEL_BIN = "$${BAZEL:-$$(command -v bazel || command -v bazelisk)}"
+
+BUILDIFIER_VERSION := 8.2.1
+BUILDIFIER := $(VENV)/node/$(BUILDIFIER_VERSION)/node_modules/.bin/buildifier
+
+.PHONY: help
+help:  ## list the commands
+	@sed -nE 's/^([a-z]+):.*## (.*)/make \1\t\2/p' $(MAKEFILE_LIST) |
+	expand -t 14
+
+.PHONY: setup
+setup: $(VENV)/installed  ## install what is missing: .venv, TensorFlow, Bazel
+	@cc/bazel/install_bazel.sh
+	$(PY) cc/bazel/bazel_command.py
+
+$(VENV)/python: cc/bazel/check_python.py
+	@if [[ -x $(PY) ]]; then
+	  $(PY) cc/bazel/check_python.py
+	else
+	  command -v $(PYTHON) >/dev/null || {
+	    echo "error: no $(PYTHON) in PATH: install Python 3.10 to 3.13" \
+	      "or set PYTHON to its path" >&2
+	    exit 1
+	  }
+	  $(PYTHON) cc/bazel/check_python.py
+	  echo "making $(VENV) with $$($(PYTHON) --version)"
+	  $(PYTHON) -m venv $(VENV)
+	fi
+	touch $@
+
+$(VENV)/installed: .ci/requirements.txt cc/bazel/tensorflow_wheel.py \
+		$(VENV)/python
+	@wanted=$$($(PY) cc/bazel/tensorflow_wheel.py --requirement $(TENSORFLOW))
+	echo "installing $$wanted and the tools into $(VENV)"
+	$(PY) -m pip install --quiet --disable-pip-version-check \
+	  "$$wanted" -r .ci/requirements.txt || {
+	  echo "error: pip could not install them, see above" >&2
+	  exit 1
+	}
+	touch $@
+
+.PHONY: build
+build: setup  ## compile the op library into tf_blocksparse/
+	@$(BAZEL_BIN) build //:libtf_blocksparse.so //:built_for.json
+	for file in libtf_blocksparse.so built_for.json; do
+	  if ! cmp -s .bazel/bin/cc/tf/$$file tf_blocksparse/$$file; then
+	    install -m 644 .bazel/bin/cc/tf/$$file tf_blocksparse/$$file
+	    echo "wrote tf_blocksparse/$$file"
+	  fi
+	done
+
+.PHONY: test
+test: build  ## run every test: C++, then Python
+	@$(BAZEL_BIN) test //:tests
+	$(PY) -m pytest $(ARGS)
+
+.PHONY: demo
+demo: build  ## dense against sparse on real text (ARGS="--help" lists flags)
+	@$(PY) examples/char_lm.py $(ARGS)
+
+.PHONY: bench
+bench: build  ## measure the ops (ARGS="--help" lists flags)
+	@$(PY) benchmarks/matmul_bench.py $(ARGS)
+
+PYTHON_FILES := $(wildcard setup.py tf_blocksparse tests benchmarks examples) \
+	cc/bazel
+# As one list for xargs: the files are many.
+CXX_FILES = find cc -name '*.cc' -o -name '*.h'
+BAZEL_FILES = ls BUILD MODULE.bazel WORKSPACE WORKSPACE.bzlmod; \
+	find cc -name BUILD -o -name '*.BUILD' -o -name '*.bzl' -o -name WORKSPACE
+
+.PHONY: lint
+lint: $(VENV)/installed $(BUILDIFIER)  ## check style and types
+	@$(VENV)/bin/ruff check --quiet $(PYTHON_FILES)
+	$(VENV)/bin/ruff format --quiet --check $(PYTHON_FILES) || {
+	  echo "error: not formatted as by \`make format\` (ruff format --diff)" >&2
+	  exit 1
+	}
+	$(VENV)/bin/mypy --no-error-summary
+	$(CXX_FILES) | xargs $(VENV)/bin/clang-format --dry-run --Werror
+	{ $(BAZEL_FILES); } | xargs $(BUILDIFIER) --mode=check --lint=warn
+	echo "lint: no complaints"
+
+.PHONY: format
+format: $(VENV)/installed $(BUILDIFIER)  ## rewrite the sources in style
+	@$(VENV)/bin/ruff check --quiet --fix $(PYTHON_FILES) || true
+	$(VENV)/bin/ruff format --quiet $(PYTHON_FILES)
+	$(CXX_FILES) | xargs $(VENV)/bin/clang-format -i
+	{ $(BAZEL_FILES); } | xargs $(BUILDIFIER) --lint=fix
+
+$(BUILDIFIER): | $(VENV)/installed
+	@command -v npm >/dev/null || {
+	  echo "error: buildifier comes through npm, and there is no npm in PATH:" \
+	    "install it (apt-get install npm) or name a buildifier" \
+	    "$(BUILDIFIER_VERSION): make lint BUILDIFIER=/path/to/it" >&2
+	  exit 1
+	}
+	echo "installing buildifier $(BUILDIFIER_VERSION) into $(VENV)"
+	folder=$(VENV)/node/$(BUILDIFIER_VERSION)
+	mkdir -p $$folder
+	npm install --silent --no-audit --no-fund --prefix $$folder \
+	  @bazel/buildifier@$(BUILDIFIER_VERSION) </dev/null || {
+	  echo "error: npm could not install @bazel/buildifier" >&2
+	  exit 1
+	}
+
+.PHONY: clean
+clean:  ## remove what was built (not .venv)
+	@if [[ -e .bazelrc.setup && -n $(BAZEL_BIN) ]]; then
+	  $(BAZEL_BIN) clean
+	fi
+	rm -rf .bazel .build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -f tf_blocksparse/libtf_blocksparse.so tf_blocksparse/built_for.json

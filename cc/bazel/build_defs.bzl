@@ -1,0 +1,90 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""How the C++ of this library is compiled: flags, and one macro per kind."""
+
+load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
+
+COPTS = [
+    # Only what TensorFlow calls by address leaves the library.
+    "-fvisibility=hidden",
+    "-Wall",
+    "-Wextra",
+]
+
+# What a kernel file of one instruction set is compiled with, on top of COPTS.
+# A sum may be reassociated by the author of a kernel, never by the compiler
+# (no -ffast-math): results are promised bit for bit.
+_KERNEL_COPTS = [
+    "-O3",
+    "-ffp-contract=fast",
+    "-fno-math-errno",
+]
+
+ISA_COPTS = {
+    "portable": _KERNEL_COPTS,
+    "avx2": _KERNEL_COPTS + [
+        "-mavx2",
+        "-mf16c",
+        "-mfma",
+    ],
+    "avx512": _KERNEL_COPTS + [
+        "-mavx512bw",
+        "-mavx512dq",
+        "-mavx512f",
+        "-mavx512vl",
+        "-mf16c",
+        "-mfma",
+        # GCC would otherwise use half of each register.
+        "-mprefer-vector-width=512",
+    ],
+}
+
+def isa_kernels(name, hdrs, deps):
+    """Compiles every *_<isa>.cc of this folder with the flags of its ISA.
+
+    Off x86-64 only the portable ones are compiled.
+
+    Args:
+      name: of the library that holds them all.
+      hdrs: the templates and tables they include.
+      deps: of each of them.
+    """
+    for isa, isa_copts in ISA_COPTS.items():
+        srcs = native.glob(["*_%s.cc" % isa])
+        cc_library(
+            name = "%s_%s" % (name, isa),
+            srcs = srcs if isa == "portable" else select({
+                "@platforms//cpu:x86_64": srcs,
+                "//conditions:default": [],
+            }),
+            copts = COPTS + isa_copts,
+            textual_hdrs = hdrs,
+            visibility = ["//visibility:private"],
+            deps = deps,
+        )
+    cc_library(
+        name = name,
+        visibility = ["//visibility:private"],
+        deps = [":%s_%s" % (name, isa) for isa in ISA_COPTS],
+    )
+
+def room_tests(deps, size = "small", **kwargs):
+    """One test of each *_test.cc of this folder, and the suite :tests of all.
+
+    Args:
+      deps: what the tests use; GoogleTest is added.
+      size: of each test.
+      **kwargs: as in cc_test.
+    """
+    for src in native.glob(["*_test.cc"], allow_empty = True):
+        cc_test(
+            name = src[:-len(".cc")],
+            size = size,
+            srcs = [src],
+            copts = COPTS,
+            deps = deps + ["@googletest//:gtest_main"],
+            **kwargs
+        )
+    native.test_suite(
+        name = "tests",
+        visibility = ["//:__pkg__"],
+    )

@@ -1,0 +1,14 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""The same repositories for Bazels that read MODULE.bazel (7 and later)."""
+
+load(
+    "//cc/bazel:repositories.bzl",
+    "googletest_repository",
+    "tensorflow_repository",
+)
+
+def _installed_impl(_module_ctx):
+    googletest_repository(name = "googletest")
+    tensorflow_repository(name = "tensorflow")
+
+installed = module_extension(implementation = _installed_impl)
