@@ -1,0 +1,119 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+#include "cc/tf/kernels/base_op.h"
+
+#include <string>
+#include <utility>
+
+#include "cc/kernels/cpu/matmul.h"
+#include "cc/tf/kernels/dtypes.h"
+#include "tensorflow/core/framework/device_base.h"
+#include "tensorflow/core/lib/core/threadpool.h"
+#include "tensorflow/core/platform/errors.h"
+
+namespace blocksparse {
+
+using tensorflow::OpKernelConstruction;
+using tensorflow::OpKernelContext;
+using tensorflow::Tensor;
+using tensorflow::TensorShape;
+using tensorflow::errors::InvalidArgument;
+
+BaseOp::BaseOp(OpKernelConstruction* ctx) : OpKernel(ctx) {
+  OP_REQUIRES_OK(ctx, ctx->GetAttr("inputs", &inputs_));
+  OP_REQUIRES_OK(ctx, ctx->GetAttr("outputs", &outputs_));
+  OP_REQUIRES_OK(ctx, ctx->GetAttr("feature_axis", &feature_axis_));
+  OP_REQUIRES_OK(ctx, ctx->GetAttr("gate_count", &gate_count_));
+  // Graphs may be built without shape functions, so all is checked here again.
+  OP_REQUIRES(ctx, feature_axis_ == -1 || feature_axis_ == 0,
+              InvalidArgument("feature_axis is ", feature_axis_,
+                              ", expected -1 or 0; transpose the input"));
+  OP_REQUIRES(ctx, gate_count_ == 0 || gate_count_ == 1,
+              InvalidArgument("got ", gate_count_,
+                              " gates, expected 0 or 1; multiply them"));
+  tensorflow::DataType dtype;
+  OP_REQUIRES_OK(ctx, ctx->GetAttr("Tx", &dtype));
+  x_dtype_ = ToDtype(dtype);
+  OP_REQUIRES_OK(ctx, ctx->GetAttr("Tb", &dtype));
+  blocks_dtype_ = ToDtype(dtype);
+  std::string error;
+  OP_REQUIRES(ctx, MaxIsa(&isa_, &error), InvalidArgument(error));
+}
+
+absl::Status BaseOp::CountRows(const Tensor& tensor, const char* name,
+                               int64_t features, int64_t* rows) const {
+  if (tensor.dims() < 1 || tensor.dim_size(FeatureDim(tensor)) != features) {
+    return InvalidArgument(name, " has shape ", tensor.shape().DebugString(),
+                           ", expected ", features, " features along axis ",
+                           feature_axis_,
+                           "; pass the features the layout was made for");
+  }
+  *rows = tensor.NumElements() / features;
+  return absl::OkStatus();
+}
+
+absl::Status BaseOp::ReplaceFeatures(const Tensor& tensor, int64_t features,
+                                     TensorShape* shape) const {
+  *shape = tensor.shape();
+  return shape->SetDimWithStatus(FeatureDim(tensor), features);
+}
+
+absl::Status BaseOp::ReadLayout(OpKernelContext* ctx, int index,
+                                int64_t block_inputs, int64_t block_outputs,
+                                int64_t nnz, Layout* layout) const {
+  const Tensor& packed = ctx->input(index);
+  if (packed.dims() != 1) {
+    return InvalidArgument("layout has shape ", packed.shape().DebugString(),
+                           ", expected a vector as BlockLayout.packed is");
+  }
+  const std::string error =
+      ParseLayout(packed.flat<int32_t>().data(), packed.NumElements(), inputs_,
+                  outputs_, block_inputs, block_outputs, nnz, layout);
+  if (!error.empty()) return InvalidArgument(error);
+  return absl::OkStatus();
+}
+
+absl::Status BaseOp::CheckView(const LayoutView& view, const char* name) {
+  const std::string error = ValidateView(view, name);
+  if (!error.empty()) return InvalidArgument(error);
+  return absl::OkStatus();
+}
+
+absl::Status BaseOp::ReadGate(OpKernelContext* ctx, int index, int64_t nnz,
+                              const float** gate) const {
+  *gate = nullptr;
+  if (gate_count_ == 0) return absl::OkStatus();
+  const Tensor& tensor = ctx->input(index);
+  if (tensor.dims() != 1 || tensor.NumElements() != nnz) {
+    return InvalidArgument("gate has shape ", tensor.shape().DebugString(),
+                           ", expected [", nnz, "], one number for each block");
+  }
+  *gate = tensor.flat<float>().data();
+  return absl::OkStatus();
+}
+
+Executor BaseOp::PoolOf(OpKernelContext* ctx) {
+  const auto* pool = ctx->device()->tensorflow_cpu_worker_threads();
+  Executor executor;
+  executor.threads = pool->num_threads;
+  executor.schedule = [workers = pool->workers](std::function<void()> closure) {
+    workers->Schedule(std::move(closure));
+  };
+  return executor;
+}
+
+absl::Status BaseOp::AllocateScratch(OpKernelContext* ctx, size_t bytes,
+                                     Tensor* holder, void** scratch) {
+  *scratch = nullptr;
+  if (bytes == 0) return absl::OkStatus();
+  TensorShape shape;
+  TF_RETURN_IF_ERROR(TensorShape::BuildTensorShape(
+      {static_cast<int64_t>(bytes + kScratchAlignment)}, &shape));
+  TF_RETURN_IF_ERROR(ctx->allocate_temp(tensorflow::DT_UINT8, shape, holder));
+  const auto address =
+      reinterpret_cast<uintptr_t>(holder->flat<uint8_t>().data());
+  *scratch = reinterpret_cast<void*>((address + kScratchAlignment - 1) /
+                                     kScratchAlignment * kScratchAlignment);
+  return absl::OkStatus();
+}
+
+}  // namespace blocksparse

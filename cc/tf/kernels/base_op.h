@@ -1,0 +1,75 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// What every OpKernel here does: attributes, checks, layout, threads, scratch.
+#ifndef TF_BLOCKSPARSE_CC_TF_KERNELS_BASE_OP_H_
+#define TF_BLOCKSPARSE_CC_TF_KERNELS_BASE_OP_H_
+
+#include <cstdint>
+
+#include "cc/base/dtype.h"
+#include "cc/base/isa.h"
+#include "cc/base/parallel_for.h"
+#include "cc/kernels/problem.h"
+#include "tensorflow/core/framework/op_kernel.h"
+
+namespace blocksparse {
+
+// Immutable after construction: TensorFlow calls Compute from many threads.
+class BaseOp : public tensorflow::OpKernel {
+ public:
+  explicit BaseOp(tensorflow::OpKernelConstruction* ctx);
+
+ protected:
+  // Checks that `tensor` has `features` along the feature axis; counts the
+  // elements along all other axes.
+  absl::Status CountRows(const tensorflow::Tensor& tensor, const char* name,
+                         int64_t features, int64_t* rows) const;
+
+  // The shape of `tensor` with `features` along the feature axis.
+  absl::Status ReplaceFeatures(const tensorflow::Tensor& tensor,
+                               int64_t features,
+                               tensorflow::TensorShape* shape) const;
+
+  // Reads input `index`. nnz is -1 to be inferred. The views that a product
+  // reads are still to be checked with CheckView.
+  absl::Status ReadLayout(tensorflow::OpKernelContext* ctx, int index,
+                          int64_t block_inputs, int64_t block_outputs,
+                          int64_t nnz, Layout* layout) const;
+  static absl::Status CheckView(const LayoutView& view, const char* name);
+
+  // Reads input `index` if there is a gate, else *gate is null.
+  absl::Status ReadGate(tensorflow::OpKernelContext* ctx, int index,
+                        int64_t nnz, const float** gate) const;
+
+  // Runs closures on the device's pool for work inside of one op.
+  static Executor PoolOf(tensorflow::OpKernelContext* ctx);
+
+  // Aligned memory that lives as long as *holder; null if bytes is 0.
+  static absl::Status AllocateScratch(tensorflow::OpKernelContext* ctx,
+                                      size_t bytes, tensorflow::Tensor* holder,
+                                      void** scratch);
+
+  int64_t inputs() const { return inputs_; }
+  int64_t outputs() const { return outputs_; }
+  int gate_count() const { return gate_count_; }
+  bool features_first() const { return feature_axis_ == 0; }
+  Dtype x_dtype() const { return x_dtype_; }
+  Dtype blocks_dtype() const { return blocks_dtype_; }
+  Isa isa() const { return isa_; }
+
+ private:
+  int FeatureDim(const tensorflow::Tensor& tensor) const {
+    return features_first() ? 0 : tensor.dims() - 1;
+  }
+
+  int64_t inputs_ = 0;
+  int64_t outputs_ = 0;
+  int feature_axis_ = -1;
+  int gate_count_ = 0;
+  Dtype x_dtype_ = Dtype::kFloat32;
+  Dtype blocks_dtype_ = Dtype::kFloat32;
+  Isa isa_ = Isa::kPortable;
+};
+
+}  // namespace blocksparse
+
+#endif  // TF_BLOCKSPARSE_CC_TF_KERNELS_BASE_OP_H_

@@ -1,0 +1,98 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+#include <vector>
+
+#include "cc/kernels/cpu/matmul.h"
+#include "cc/kernels/problem.h"
+#include "cc/tf/kernels/base_op.h"
+#include "cc/tf/kernels/dtypes.h"
+#include "tensorflow/core/platform/errors.h"
+
+namespace blocksparse {
+namespace {
+
+using tensorflow::OpKernelConstruction;
+using tensorflow::OpKernelContext;
+using tensorflow::Tensor;
+using tensorflow::TensorShape;
+using tensorflow::errors::InvalidArgument;
+
+class SampledMatmulOp : public BaseOp {
+ public:
+  explicit SampledMatmulOp(OpKernelConstruction* ctx) : BaseOp(ctx) {
+    OP_REQUIRES_OK(ctx, ctx->GetAttr("block_size", &block_size_));
+    OP_REQUIRES(ctx, block_size_.size() == 2,
+                InvalidArgument("block_size has ", block_size_.size(),
+                                " numbers, expected (b_in, b_out)"));
+  }
+
+  void Compute(OpKernelContext* ctx) override {
+    SampledMatmulProblem problem;
+    OP_REQUIRES_OK(ctx, ReadProblem(ctx, &problem));
+    TensorShape shape;
+    OP_REQUIRES_OK(
+        ctx, TensorShape::BuildTensorShape(
+                 {problem.layout.nnz, block_size_[0], block_size_[1]}, &shape));
+    Tensor* blocks = nullptr;
+    OP_REQUIRES_OK(ctx, ctx->allocate_output(0, shape, &blocks));
+    problem.blocks = blocks->data();
+    OP_REQUIRES_OK(ctx, Run(ctx, problem));
+  }
+
+ private:
+  absl::Status ReadProblem(OpKernelContext* ctx,
+                           SampledMatmulProblem* problem) const {
+    const Tensor& a = ctx->input(0);
+    const Tensor& b = ctx->input(1);
+    TF_RETURN_IF_ERROR(CountRows(a, "a", inputs(), &problem->rows));
+    int64_t b_rows;
+    TF_RETURN_IF_ERROR(CountRows(b, "b", outputs(), &b_rows));
+    TensorShape expected;
+    TF_RETURN_IF_ERROR(ReplaceFeatures(a, outputs(), &expected));
+    if (b.shape() != expected) {
+      return InvalidArgument(
+          "a has shape ", a.shape().DebugString(), " and b ",
+          b.shape().DebugString(), ", expected ", expected.DebugString(),
+          " for b: shapes that differ only in their features");
+    }
+    Layout& layout = problem->layout;
+    TF_RETURN_IF_ERROR(ReadLayout(ctx, 2, block_size_[0], block_size_[1],
+                                  /*nnz=*/-1, &layout));
+    TF_RETURN_IF_ERROR(CheckView(layout.forward, "forward view"));
+    TF_RETURN_IF_ERROR(ReadGate(ctx, 3, layout.nnz, &problem->gate));
+    problem->features_first = features_first();
+    problem->x_dtype = x_dtype();
+    problem->blocks_dtype = blocks_dtype();
+    problem->a = a.data();
+    problem->b = b.data();
+    return absl::OkStatus();
+  }
+
+  absl::Status Run(OpKernelContext* ctx,
+                   const SampledMatmulProblem& problem) const {
+    if (problem.layout.nnz == 0) return absl::OkStatus();
+    const Executor executor = PoolOf(ctx);
+    const SampledMatmulPlan plan =
+        PlanSampledMatmul(problem, executor.threads, isa());
+    Tensor holder;
+    void* scratch;
+    TF_RETURN_IF_ERROR(
+        AllocateScratch(ctx, plan.scratch_bytes, &holder, &scratch));
+    RunSampledMatmul(problem, plan, executor, scratch);
+    return absl::OkStatus();
+  }
+
+  std::vector<int64_t> block_size_;
+};
+
+#define REGISTER_SAMPLED_MATMUL(TX, TB)                       \
+  REGISTER_KERNEL_BUILDER(Name("BlocksparseSampledMatmul")    \
+                              .Device(tensorflow::DEVICE_CPU) \
+                              .TypeConstraint<TX>("Tx")       \
+                              .TypeConstraint<TB>("Tb")       \
+                              .HostMemory("layout"),          \
+                          SampledMatmulOp);
+BLOCKSPARSE_FOR_EACH_DTYPES(REGISTER_SAMPLED_MATMUL)
+#undef REGISTER_SAMPLED_MATMUL
+
+}  // namespace
+}  // namespace blocksparse

@@ -1,0 +1,86 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+#include "cc/tf/ops/shapes.h"
+#include "tensorflow/core/framework/op.h"
+#include "tensorflow/core/platform/errors.h"
+
+namespace blocksparse {
+namespace {
+
+using tensorflow::errors::InvalidArgument;
+
+absl::Status MatmulFusedShape(InferenceContext* c) {
+  TF_RETURN_IF_ERROR(MatmulShape(c));
+  int64_t gate_count;
+  int64_t bias_count;
+  int64_t features;
+  bool transpose;
+  bool save_preactivation;
+  TF_RETURN_IF_ERROR(c->GetAttr("gate_count", &gate_count));
+  TF_RETURN_IF_ERROR(c->GetAttr("bias_count", &bias_count));
+  TF_RETURN_IF_ERROR(c->GetAttr("transpose", &transpose));
+  TF_RETURN_IF_ERROR(c->GetAttr("save_preactivation", &save_preactivation));
+  TF_RETURN_IF_ERROR(c->GetAttr(transpose ? "inputs" : "outputs", &features));
+  if (bias_count > 1) {
+    return InvalidArgument("got ", bias_count,
+                           " biases, expected 0 or 1; add them");
+  }
+  if (bias_count == 1) {
+    const ShapeHandle bias = c->input(3 + gate_count);
+    ShapeHandle unused;
+    if (!c->Merge(bias, c->Vector(features), &unused).ok()) {
+      return InvalidArgument("bias has shape ", c->DebugString(bias),
+                             ", expected [", features,
+                             "], one number for each feature of y");
+    }
+  }
+  c->set_output(1, save_preactivation ? c->output(0) : c->Vector(0));
+  return absl::OkStatus();
+}
+
+}  // namespace
+}  // namespace blocksparse
+
+REGISTER_OP("BlocksparseMatmulFused")
+    .Input("x: Tx")
+    .Input("blocks: Tb")
+    .Input("layout: int32")
+    .Input("gate: gate_count * float")
+    .Input("bias: bias_count * Tx")
+    .Output("y: Tx")
+    .Output("z: Tx")
+    .Attr("Tx: {float, double, bfloat16, half}")
+    .Attr("Tb: {float, double, bfloat16, half}")
+    .Attr("gate_count: int >= 0 = 0")
+    .Attr("bias_count: int >= 0 = 0")
+    .Attr("transpose: bool = false")
+    .Attr("feature_axis: int = -1")
+    .Attr("inputs: int >= 1")
+    .Attr("outputs: int >= 1")
+    .Attr("gate_gradient: bool = true")
+    .Attr(
+        "activation: "
+        "{'none', 'relu', 'gelu', 'silu', 'tanh', 'sigmoid'} = 'none'")
+    .Attr("save_preactivation: bool = false")
+    .SetShapeFn(blocksparse::MatmulFusedShape)
+    .Doc(R"doc(
+Multiplies by a block-sparse weight, adds a bias and applies an activation.
+
+`z = x W + bias` and `y = activation(z)`. See BlocksparseMatmul for the weight.
+
+x: `[..., inputs]`, or `[inputs, ...]` if `feature_axis` is 0. With `transpose`,
+  `outputs` instead of `inputs`.
+blocks: `[nnz, b_in, b_out]`, each side of a block 1 to 256.
+layout: `[output_splits | input_index | input_splits | output_index | block_id]`.
+gate: No tensor, or one `[nnz]`. A block with gate 0 is not read.
+bias: No tensor, or one `[outputs]`, `[inputs]` with `transpose`.
+y: x's shape with the other side's features.
+z: y before the activation, or `[0]` if it is not saved.
+transpose: Whether to multiply by the transposed weight.
+feature_axis: The axis of features in x, y and z: -1, or 0.
+inputs: Rows of W.
+outputs: Columns of W.
+gate_gradient: Whether gate has a derivative. If not, it is a mask.
+activation: gelu is the exact one, `z (1 + erf(z / sqrt 2)) / 2`.
+save_preactivation: Whether z is an output. The gradients of gelu and silu read
+  it.
+)doc");
