@@ -57,6 +57,7 @@ absl::Status SampledMatmulShape(InferenceContext* c) {
                              " each");
     }
   }
+  const DimensionHandle nnz = CountBlocks(c, 2, attributes, block_size);
   const ShapeHandle blocks =
       c->MakeShape({nnz, c->MakeDim(block_size[0]), c->MakeDim(block_size[1])});
   TF_RETURN_IF_ERROR(CheckWeight(c, blocks, /*layout_index=*/2,
