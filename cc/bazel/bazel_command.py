@@ -84,6 +84,21 @@ def flags(bazel, python=sys.executable):
     return result
 
 
+def environment():
+    """Returns the environment for Bazel: this one, less what pip adds.
+
+    pip's isolated build puts a folder with a new name before PATH each time,
+    and Bazel configures its compiler and compiles everything anew when PATH is
+    not the same.
+    """
+    result = dict(os.environ)
+    folders = result.get("PATH", os.defpath).split(os.pathsep)
+    result["PATH"] = os.pathsep.join(
+        folder for folder in folders if "pip-build-env-" not in folder
+    )
+    return result
+
+
 def _is_debians(bazel):
     answer = subprocess.run(
         [bazel, "--version"], cwd=ROOT, capture_output=True, text=True

@@ -1,0 +1,109 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""Builds the wheel: asks Bazel for the op library and packs it.
+
+`pip install .` or, without TensorFlow, `pip install ".[cpu]"`.
+"""
+
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+
+import setuptools
+from setuptools.command.bdist_wheel import bdist_wheel
+from setuptools.command.build_py import build_py
+from setuptools.command.sdist import sdist
+
+ROOT = pathlib.Path(__file__).resolve().parent
+sys.path.insert(0, str(ROOT / "cc/bazel"))
+
+import bazel_command  # noqa: E402
+import tensorflow_wheel  # noqa: E402
+
+BUILT = ["libtf_blocksparse.so", "built_for.json"]
+
+
+class BuildPy(build_py):
+    """Adds what Bazel builds to the Python files."""
+
+    def run(self):
+        super().run()
+        folder = ROOT if self.editable_mode else pathlib.Path(self.build_lib)
+        for path in _bazel_build():
+            target = folder / "tf_blocksparse" / path.name
+            # Bazel's are read-only, and so would be a copy to copy over.
+            target.unlink(missing_ok=True)
+            shutil.copyfile(path, target)
+
+
+class BdistWheel(bdist_wheel):
+    """One wheel for every Python: the library does not link to it."""
+
+    def finalize_options(self):
+        super().finalize_options()
+        self.root_is_pure = False
+
+    def get_tag(self):
+        return "py3", "none", super().get_tag()[2]
+
+
+class Sdist(sdist):
+    """Adds the sources of the op library."""
+
+    def add_defaults(self):
+        super().add_defaults()
+        names = ["BUILD", "MODULE.bazel", "WORKSPACE", "WORKSPACE.bzlmod"]
+        self.filelist.extend([".bazelignore", ".bazelrc", *names])
+        self.filelist.extend(
+            os.fspath(path.relative_to(ROOT))
+            for path in sorted((ROOT / "cc").rglob("*"))
+            if path.is_file() and path.suffix != ".pyc"
+        )
+
+
+def _bazel_build():
+    bazel = bazel_command.find_bazel()
+    command = [bazel, "build", *bazel_command.flags(bazel)]
+    subprocess.run(
+        [*command, *(f"//:{name}" for name in BUILT)],
+        cwd=ROOT,
+        env=bazel_command.environment(),
+        check=True,
+    )
+    return [ROOT / ".bazel/bin/cc/tf" / name for name in BUILT]
+
+
+def _extras():
+    found = tensorflow_wheel.find()
+    minor = (
+        ".".join(found[1].split(".")[:2])
+        if found
+        else tensorflow_wheel.DEFAULT_MINOR
+    )
+    return {
+        "cpu": [tensorflow_wheel.requirement(minor, "tensorflow-cpu")],
+        "gpu": [tensorflow_wheel.requirement(minor, "tensorflow[and-cuda]")],
+    }
+
+
+def main():
+    try:
+        bazel_command.check_system()
+        setuptools.setup(
+            cmdclass={
+                "bdist_wheel": BdistWheel,
+                "build_py": BuildPy,
+                "sdist": Sdist,
+            },
+            extras_require=_extras(),
+            # Not ./build: beside a file BUILD one would take it for Bazel's.
+            options={"build": {"build_base": ".build"}},
+        )
+    except bazel_command.CannotBuild as error:
+        sys.exit(f"error: {error}")
+    except subprocess.CalledProcessError as error:
+        sys.exit(f"error: {error.cmd[0]} failed, see above")
+
+
+main()
