@@ -1,0 +1,405 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""BlockSparseDense against Dense: arguments, weights, values, errors."""
+
+import doctest
+import inspect
+
+import keras
+import numpy as np
+import pytest
+import tensorflow as tf
+
+from tf_blocksparse.layers import BlockSparseDense, block_sparse_dense
+from tf_blocksparse.layout import BlockLayout
+
+RNG = np.random.default_rng(0)
+
+
+def twin(layer, activation=None):
+    """A Dense with the weights of a built BlockSparseDense."""
+    dense = keras.layers.Dense(
+        layer.units, activation, layer.use_bias, dtype=layer.dtype_policy
+    )
+    dense.build((None, layer.layout.inputs))
+    kernel = layer.layout.to_dense(layer.blocks.numpy())
+    bias = [layer.bias.numpy()] if layer.use_bias else []
+    dense.set_weights([kernel, *bias])
+    return dense
+
+
+def normal(*shape):
+    return RNG.normal(size=shape).astype("float32")
+
+
+# --- Arguments ------------------------------------------------------------
+
+
+def test_takes_the_arguments_of_dense_in_its_order():
+    dense = inspect.signature(keras.layers.Dense).parameters.values()
+    ours = list(inspect.signature(BlockSparseDense).parameters.values())
+    for i, parameter in enumerate(dense):
+        if parameter.kind is inspect.Parameter.VAR_KEYWORD:
+            continue
+        assert ours[i].name == parameter.name
+        assert ours[i].kind == parameter.kind
+        assert ours[i].default == parameter.default
+
+
+def test_positional_call_means_the_same():
+    arguments = (
+        12, "tanh", True, "he_normal", "ones", "l1", "l2", "l2", "non_neg",
+        "non_neg",
+    )  # fmt: skip
+    ours = BlockSparseDense(*arguments, block_size=4, sparsity=0.5).get_config()
+    theirs = keras.layers.Dense(*arguments).get_config()
+    theirs.pop("quantization_config", None)
+    theirs.pop("name")
+    assert {k: ours[k] for k in theirs} == theirs
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"units": 0}, "units: got int 0, expected an integer > 0"),
+        ({"units": 2.0}, "units: got float 2.0"),
+        ({"lora_rank": 4}, "lora_rank: got int 4, expected None"),
+        ({"lora_alpha": 4}, "lora_alpha"),
+        ({"quantization_config": "int8"}, "quantization_config"),
+        ({"block_size": 0}, "block_size: got int 0, expected"),
+        ({"block_size": (8, 257)}, "block_size"),
+        ({"sparsity": 1.5}, "sparsity: got float 1.5, expected"),
+        ({"seed": -1}, "seed: got int -1, expected"),
+        ({"layout": np.ones((2, 2))}, "layout: got ndarray .* a BlockLayout"),
+        (
+            {"layout": BlockLayout.dense((8, 9), 4)},
+            r"layout: got one of shape \(8, 9\), expected .* \(8, 8\)",
+        ),
+        (
+            {"kernel_constraint": keras.constraints.MaxNorm(2)},
+            "kernel_constraint: got MaxNorm with axis=0, expected one without",
+        ),
+        ({"kernel_constraint": "unit_norm"}, "UnitNorm"),
+        ({"kernel_constraint": "min_max_norm"}, "MinMaxNorm"),
+    ],
+)
+def test_refuses(arguments, message):
+    with pytest.raises(ValueError, match=message):
+        BlockSparseDense(**{"units": 8, **arguments})
+
+
+@pytest.mark.parametrize(
+    ("arguments", "shape", "message"),
+    [
+        ({}, (None, None), "input_shape: got .* expected a known last"),
+        (
+            {"layout": BlockLayout.dense((8, 8), 4)},
+            (None, 9),
+            r"layout: got one of shape \(8, 8\), expected .* \(9, 8\)",
+        ),
+        ({"dtype": "int8_from_float32"}, (None, 8), "dtype: got int8_from"),
+        ({"dtype": "int32"}, (None, 8), "dtype: got int32, expected float32"),
+    ],
+)
+def test_refuses_to_build(arguments, shape, message):
+    with pytest.raises(ValueError, match=message):
+        BlockSparseDense(8, **arguments).build(shape)
+
+
+def test_input_errors_are_those_of_dense():
+    layer = BlockSparseDense(8, block_size=4)
+    with pytest.raises(ValueError, match="expected min_ndim=2, found ndim=1"):
+        layer(normal(8))
+    layer(normal(2, 8))
+    with pytest.raises(ValueError, match=r"expected axis -1 .* value 8"):
+        layer(normal(2, 9))
+
+
+# --- Layouts --------------------------------------------------------------
+
+
+def test_layout_is_random_with_the_sparsity():
+    layer = BlockSparseDense(128, block_size=16, sparsity=0.75)
+    layer.build((None, 64))
+    assert layer.layout.nnz == 8
+    assert tuple(layer.blocks.shape) == (8, 16, 16)
+    assert not layer.packed_layout.trainable
+    assert layer.packed_layout.dtype == "int32"
+    assert len(layer.trainable_weights) == 2
+
+
+def test_layout_before_build_is_the_given_one():
+    layout = BlockLayout.banded((32, 32), 8, bandwidth=1)
+    assert BlockSparseDense(32, layout=layout).layout is layout
+    with pytest.raises(AttributeError, match="build"):
+        _ = BlockSparseDense(32).layout
+
+
+def test_given_layout_decides_sizes():
+    layout = BlockLayout.banded((30, 40), (8, 4), bandwidth=1)
+    layer = BlockSparseDense(40, layout=layout)
+    layer.build((None, 30))
+    assert layer.layout == layout
+    assert tuple(layer.block_size) == (8, 4)
+    assert layer.sparsity == layout.sparsity
+
+
+def test_seed_fixes_the_layout():
+    def layout(seed):
+        layer = BlockSparseDense(64, block_size=4, seed=seed)
+        layer.build((None, 64))
+        return layer.layout
+
+    assert layout(3) == layout(3)
+    assert layout(3) == BlockLayout.random((64, 64), 4, sparsity=0.9, seed=3)
+    assert layout(3) != layout(4)
+    keras.utils.set_random_seed(5)
+    first, second = layout(None), layout(None)
+    keras.utils.set_random_seed(5)
+    assert [layout(None), layout(None)] == [first, second]
+    assert first != second
+
+
+def test_seed_of_one_layer_does_not_move_keras_seeds():
+    keras.utils.set_random_seed(5)
+    expected = keras.initializers.GlorotUniform().seed
+    keras.utils.set_random_seed(5)
+    BlockSparseDense(8, kernel_initializer="zeros", seed=1)
+    assert keras.initializers.GlorotUniform().seed == expected
+
+
+# --- Initial values -------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "fan"),
+    [
+        ("glorot_uniform", (512 + 1024) / 2),
+        ("glorot_normal", (512 + 1024) / 2),
+        ("he_uniform", 512 / 2),
+        ("lecun_normal", 512),
+        (keras.initializers.VarianceScaling(2.0, "fan_out"), 1024 / 2),
+    ],
+)
+@pytest.mark.parametrize("sparsity", [0.0, 0.875])
+def test_variance_follows_the_remaining_fans(name, fan, sparsity):
+    layer = BlockSparseDense(
+        1024, kernel_initializer=name, block_size=32, sparsity=sparsity
+    )
+    layer.build((None, 512))
+    expected = 1 / (fan * (1 - sparsity))
+    blocks = layer.blocks.numpy()
+    assert np.isclose(blocks.var(), expected, rtol=0.03)
+    assert abs(blocks.mean()) < 0.02 * expected**0.5
+
+
+def test_dense_layout_is_initialized_as_dense():
+    seeded = keras.initializers.GlorotUniform(seed=1)
+    layer = BlockSparseDense(24, kernel_initializer=seeded, sparsity=0.0)
+    dense = keras.layers.Dense(24, kernel_initializer=seeded)
+    layer.build((None, 40))
+    dense.build((None, 40))
+    limit = np.sqrt(6 / 64)
+    for values in (layer.blocks.numpy(), dense.kernel.numpy()):
+        assert 0.95 * limit < np.abs(values).max() <= limit
+
+
+class Ramp(keras.initializers.VarianceScaling):
+    """A child of VarianceScaling with a rule of its own."""
+
+    def __call__(self, shape, dtype=None):
+        assert len(shape) == 3
+        return keras.ops.ones(shape, dtype)
+
+
+@pytest.mark.parametrize(
+    "initializer", ["ones", keras.initializers.Constant(2.0), Ramp()]
+)
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+def test_padding_is_zero_at_first(initializer, dtype):
+    layer = BlockSparseDense(
+        21,
+        kernel_initializer=initializer,
+        block_size=(8, 16),
+        sparsity=0.0,
+        dtype=dtype,
+    )
+    layer.build((None, 19))
+    blocks = keras.ops.cast(layer.blocks, "float32").numpy()
+    assert layer.blocks.dtype == dtype
+    assert np.count_nonzero(blocks) == 19 * 21
+    assert len(np.unique(blocks)) == 2
+
+
+# --- Values ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "activation",
+    [None, "relu", "gelu", "silu", "swish", "tanh", "sigmoid", "elu", "softmax",
+     keras.layers.LeakyReLU(), lambda x: 2 * x],
+)  # fmt: skip
+@pytest.mark.parametrize("use_bias", [True, False])
+def test_equals_dense(activation, use_bias):
+    layer = BlockSparseDense(
+        40, activation, use_bias, bias_initializer="normal", block_size=8,
+        sparsity=0.6,
+    )  # fmt: skip
+    x = normal(5, 48)
+    got = layer(x)
+    np.testing.assert_allclose(
+        got, twin(layer, activation)(x), rtol=1e-5, atol=1e-5
+    )
+
+
+def test_gelu_of_another_kind_is_not_fused():
+    def gelu(x):
+        return keras.activations.gelu(x, approximate=True)
+
+    layer = BlockSparseDense(8, gelu, block_size=8, sparsity=0.0)
+    x = 3 * normal(64, 8)
+    got = layer(x).numpy()
+    np.testing.assert_allclose(got, twin(layer, gelu)(x), rtol=1e-5, atol=1e-6)
+    assert not np.allclose(got, twin(layer, "gelu")(x), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("block_size", [1, 3, 8, 32, (4, 16), (16, 5), 100])
+@pytest.mark.parametrize("sizes", [(48, 64), (37, 29), (1, 5), (7, 1)])
+def test_equals_dense_at_any_size(block_size, sizes):
+    layer = BlockSparseDense(sizes[1], block_size=block_size, sparsity=0.7)
+    x = normal(6, sizes[0])
+    got = layer(x)
+    np.testing.assert_allclose(got, twin(layer)(x), rtol=1e-5, atol=1e-5)
+
+
+@pytest.mark.parametrize(
+    "shape", [(3, 16), (2, 3, 16), (2, 3, 4, 16), (2, 1, 3, 2, 16), (0, 16)]
+)
+def test_equals_dense_at_any_rank(shape):
+    layer = BlockSparseDense(24, "relu", block_size=8, sparsity=0.5)
+    x = normal(*shape)
+    got = layer(x)
+    assert tuple(got.shape) == (*shape[:-1], 24)
+    assert layer.compute_output_shape(shape) == (*shape[:-1], 24)
+    np.testing.assert_allclose(got, twin(layer, "relu")(x), 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "float64", "float16", "bool"])
+def test_casts_inputs_as_dense_does(dtype):
+    layer = BlockSparseDense(16, block_size=8, sparsity=0.5)
+    x = (3 * normal(4, 16)).astype(dtype)
+    got = layer(x)
+    assert got.dtype == "float32"
+    np.testing.assert_allclose(got, twin(layer)(x), 1e-5, 1e-5)
+
+
+@pytest.mark.parametrize(
+    ("policy", "tolerance"),
+    [
+        ("float64", 1e-12),
+        ("float32", 1e-5),
+        ("bfloat16", 3e-2),
+        ("float16", 4e-3),
+        ("mixed_bfloat16", 3e-2),
+        ("mixed_float16", 4e-3),
+    ],
+)
+def test_policies(policy, tolerance):
+    layer = BlockSparseDense(
+        24, "relu", dtype=policy, block_size=8, sparsity=0.5
+    )
+    policy = keras.dtype_policies.get(policy)
+    x = normal(7, 32)
+    got = layer(x)
+    assert layer.blocks.dtype == policy.variable_dtype
+    assert layer.bias.dtype == policy.variable_dtype
+    assert layer.packed_layout.dtype == "int32"
+    assert keras.backend.standardize_dtype(got.dtype) == policy.compute_dtype
+    kernel = layer.layout.to_dense(layer.blocks.numpy()).astype("float64")
+    expected = np.maximum(x.astype("float64") @ kernel, 0)
+    np.testing.assert_allclose(
+        keras.ops.cast(got, "float64"), expected, tolerance, tolerance
+    )
+
+
+def test_autocast_false():
+    layer = BlockSparseDense(
+        8, dtype="mixed_bfloat16", autocast=False, block_size=8, sparsity=0.0
+    )
+    assert layer(normal(2, 8)).dtype == "float32"
+
+
+def test_no_block_and_every_block():
+    for sparsity, nnz in ((1.0, 0), (0.0, 4)):
+        layer = BlockSparseDense(
+            16, bias_initializer="ones", block_size=8, sparsity=sparsity
+        )
+        x = normal(3, 16)
+        got = layer(x)
+        assert layer.layout.nnz == nnz
+        np.testing.assert_allclose(got, twin(layer)(x), 1e-5, 1e-5)
+
+
+def test_layout_can_change_without_a_retrace():
+    layer = BlockSparseDense(32, block_size=8, sparsity=0.5)
+    x = tf.constant(normal(3, 32))
+    call = tf.function(layer)
+    call(x)
+    other = BlockLayout.random((32, 32), 8, sparsity=0.5, seed=99)
+    assert layer.layout != other
+    layer.packed_layout.assign(other.packed)
+    assert layer.layout == other
+    np.testing.assert_allclose(call(x), twin(layer)(x), 1e-5, 1e-5)
+    assert call.experimental_get_tracing_count() == 1
+
+
+def test_symbolic_call():
+    layer = BlockSparseDense(24, block_size=8, dtype="mixed_float16")
+    spec = layer(keras.Input((None, 16)))
+    assert spec.shape == (None, None, 24)
+    assert spec.dtype == "float16"
+    spec = layer.compute_output_spec(keras.KerasTensor((2, 16)))
+    assert spec.shape == (2, 24)
+
+
+def test_masking():
+    inputs = keras.Input((5,), dtype="int32")
+    x = keras.layers.Embedding(9, 16, mask_zero=True)(inputs)
+    x = BlockSparseDense(8, block_size=8, sparsity=0.0)(x)
+    means = keras.layers.GlobalAveragePooling1D()(x)
+    y, mean = keras.Model(inputs, [x, means])(np.array([[1, 2, 0, 0, 0]]))
+    np.testing.assert_allclose(mean[0], np.mean(y[0, :2], 0), 1e-5, 1e-6)
+
+
+def test_regularizer_sees_the_blocks():
+    layer = BlockSparseDense(
+        16, kernel_regularizer=keras.regularizers.L2(0.5), block_size=8,
+        sparsity=0.5,
+    )  # fmt: skip
+    layer.build((None, 16))
+    expected = 0.5 * np.sum(layer.blocks.numpy() ** 2)
+    np.testing.assert_allclose(layer.losses[0], expected, rtol=1e-5)
+
+
+def test_gradients_equal_those_of_dense():
+    layer = BlockSparseDense(21, "gelu", block_size=8, sparsity=0.5)
+    x = tf.constant(normal(5, 19))
+    layer(x)
+    dense = twin(layer, "gelu")
+    dy = tf.constant(normal(5, 21))
+    with tf.GradientTape(persistent=True) as tape:
+        tape.watch(x)
+        ours, theirs = layer(x), dense(x)
+    weights = [layer.blocks.value, layer.bias.value]
+    dx, dblocks, dbias = tape.gradient(ours, [x, *weights], dy)
+    weights = [dense.kernel.value, dense.bias.value]
+    dx_, dkernel, dbias_ = tape.gradient(theirs, [x, *weights], dy)
+    expected = layer.layout.gather(dkernel.numpy())
+    np.testing.assert_allclose(dx, dx_, 1e-4, 1e-5)
+    np.testing.assert_allclose(dblocks, expected, 1e-4, 1e-5)
+    np.testing.assert_allclose(dbias, dbias_, 1e-4, 1e-5)
+
+
+def test_docstring_example_runs():
+    result = doctest.testmod(block_sparse_dense)
+    assert result.attempted
+    assert not result.failed

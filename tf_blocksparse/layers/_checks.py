@@ -1,0 +1,101 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""What a block-sparse layer refuses, and how it says so."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import keras
+import numpy as np
+
+from tf_blocksparse import _arguments
+from tf_blocksparse.layout import BlockLayout
+
+_DTYPES = ("float32", "float64", "bfloat16", "float16")
+
+
+def check_units(units: Any) -> None:
+    """Raises unless `units` is what `Dense` takes too."""
+    if not isinstance(units, int) or units <= 0:
+        raise ValueError(
+            f"units: got {_arguments.shown(units)}, expected an integer > 0; "
+            "give the number of output features"
+        )
+
+
+def check_none(**arguments: Any) -> None:
+    """Raises if one of `Dense`'s unsupported arguments is used."""
+    for name, value in arguments.items():
+        if value is not None:
+            raise ValueError(
+                f"{name}: got {_arguments.shown(value)}, expected None; "
+                "block-sparse layers have no LoRA and no quantization"
+            )
+
+
+def check_constraint(constraint: Any) -> None:
+    """Raises if a constraint works along an axis of the weight."""
+    if getattr(constraint, "axis", None) is not None:
+        raise ValueError(
+            f"kernel_constraint: got {type(constraint).__name__} with axis="
+            f"{constraint.axis}, expected one without an axis, such as NonNeg; "
+            "rows and columns of the weight are spread over several blocks"
+        )
+
+
+def check_dtype(layer: keras.layers.Layer) -> None:
+    """Raises if the ops do not compute in the dtype of the layer."""
+    if layer.quantization_mode or layer.compute_dtype not in _DTYPES:
+        raise ValueError(
+            f"dtype: got {layer.dtype_policy.name}, expected "
+            f"{', '.join(_DTYPES)} or a mixed policy of these"
+        )
+
+
+def check_layout(layout: Any, inputs: int | None, units: int) -> None:
+    """Raises unless `layout` is of `(inputs, units)`; None is any number."""
+    if not isinstance(layout, BlockLayout):
+        raise ValueError(
+            f"layout: got {_arguments.shown(layout)}, expected a BlockLayout; "
+            "make one, for instance by BlockLayout(mask, block_size)"
+        )
+    expected = (layout.inputs if inputs is None else inputs, units)
+    if layout.shape != expected:
+        raise ValueError(
+            f"layout: got one of shape {layout.shape}, expected (inputs, "
+            f"units) = {expected}; make it for the sizes of this layer"
+        )
+
+
+def check_names(
+    layer_name: str, store: Any, weights: Mapping[str, Any]
+) -> None:
+    """Raises unless a weights file holds the weights of the layer."""
+    if set(store.keys()) != set(weights):
+        raise ValueError(
+            f"layer {layer_name}: got a file with the weights "
+            f"{sorted(store.keys())}, expected {sorted(weights)}; build the "
+            "layer with the arguments and the inputs of the saved one"
+        )
+
+
+def check_shapes(
+    layer_name: str,
+    values: Mapping[str, np.ndarray],
+    weights: Mapping[str, Any],
+) -> None:
+    """Raises unless the values of a weights file fit the weights."""
+    got, expected = values["blocks"].shape, tuple(weights["blocks"].shape)
+    if got != expected:
+        raise ValueError(
+            f"layer {layer_name}: got a file with blocks of shape {got}, that "
+            f"is (nnz, b_in, b_out), expected {expected}; make the layer with "
+            "the block_size and the sparsity, or the layout, of the saved one"
+        )
+    for name, value in values.items():
+        expected = tuple(weights[name].shape)
+        if value.shape != expected:
+            raise ValueError(
+                f"layer {layer_name}: got a file with {name} of shape "
+                f"{value.shape}, expected {expected}; make the layer with the "
+                "units and the inputs of the saved one"
+            )

@@ -1,0 +1,89 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""The first values of blocks: scaled for what remains, zero in the padding."""
+
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+
+from tf_blocksparse.layout import BlockLayout
+
+VarianceScaling = keras.initializers.VarianceScaling
+
+
+def block_initializer(
+    initializer: Callable[..., Any], layout: BlockLayout
+) -> Callable[..., Any]:
+    """An initializer of the blocks of `layout` made from one for a matrix.
+
+    `VarianceScaling` and its children (Glorot, He, Lecun) measure a matrix by
+    its fans. A unit of a sparse layer has `density` times as many on average:
+
+        fan_in = inputs * density,  fan_out = outputs * density
+
+    and these take the matrix's place. Any other initializer is called with the
+    blocks' shape `[nnz, b_in, b_out]`. Entries of the blocks outside the matrix
+    (where features are no multiple of the block) become zero either way.
+
+    Args:
+        initializer: a Keras initializer, or a callable of shape and dtype.
+        layout: the layout of the blocks.
+
+    Returns:
+        A function of shape and dtype.
+    """
+
+    def initialize(shape: Any, dtype: Any = None) -> Any:
+        if _scales_by_fans(initializer):
+            values = _scaled(initializer, layout, shape, dtype)
+        else:
+            values = initializer(shape, dtype=dtype)
+        return _zero_padding(values, layout)
+
+    return initialize
+
+
+def _scales_by_fans(initializer: Any) -> bool:
+    # A child with a rule of its own is no longer described by scale and mode.
+    return (
+        isinstance(initializer, VarianceScaling)
+        and type(initializer).__call__ is VarianceScaling.__call__
+    )
+
+
+def _scaled(
+    initializer: Any, layout: BlockLayout, shape: Any, dtype: Any
+) -> Any:
+    fan_in, fan_out = (size * layout.density for size in layout.shape)
+    fan = {
+        "fan_in": fan_in,
+        "fan_out": fan_out,
+        "fan_avg": (fan_in + fan_out) / 2,
+    }[initializer.mode]
+    # A matrix of one input has a fan_in of one, so that the scale is ours.
+    values = VarianceScaling(
+        scale=initializer.scale / max(1.0, fan),
+        mode="fan_in",
+        distribution=initializer.distribution,
+        seed=initializer.seed,
+    )((1, int(np.prod(shape))), dtype=dtype)
+    return keras.ops.reshape(values, shape)
+
+
+def _zero_padding(values: Any, layout: BlockLayout) -> Any:
+    for axis, (size, block) in enumerate(
+        zip(layout.shape, layout.block_size, strict=True)
+    ):
+        if size % block:
+            places = _block_places(layout)[axis]
+            inside = places[:, None] * block + np.arange(block) < size
+            inside = np.expand_dims(inside, 2 - axis)
+            values = keras.ops.where(inside, values, 0)
+    return values
+
+
+def _block_places(layout: BlockLayout) -> tuple[np.ndarray, np.ndarray]:
+    """Rows and columns of the blocks in the mask, in the blocks' order."""
+    outputs, inputs = np.nonzero(layout.mask.T)
+    return inputs, outputs
