@@ -1,0 +1,25 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""Block-sparse layers and ops for TensorFlow and Keras.
+
+Swap `keras.layers.Dense` for `layers.BlockSparseDense`, or build on
+`ops.matmul` and a `BlockLayout`, which says which blocks of a weight exist.
+"""
+
+# First: it checks TensorFlow and Keras before anything else imports them.
+from tf_blocksparse import ops
+
+# isort: split
+from tf_blocksparse import layers
+from tf_blocksparse.layout import BlockLayout
+from tf_blocksparse.ops import LayoutTensor, library_path
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "BlockLayout",
+    "LayoutTensor",
+    "__version__",
+    "layers",
+    "library_path",
+    "ops",
+]

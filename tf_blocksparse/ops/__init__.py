@@ -1,0 +1,21 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""Functions on block-sparse weights, differentiable to any order.
+
+`matmul` and `sampled_matmul` are the two products from which all layers and
+gradients are made; `to_dense` and `from_dense` convert.
+"""
+
+from tf_blocksparse.ops._library import library_path
+from tf_blocksparse.ops.dense import from_dense, to_dense
+from tf_blocksparse.ops.layout_tensor import LayoutTensor
+from tf_blocksparse.ops.matmul import matmul
+from tf_blocksparse.ops.sampled_matmul import sampled_matmul
+
+__all__ = [
+    "LayoutTensor",
+    "from_dense",
+    "library_path",
+    "matmul",
+    "sampled_matmul",
+    "to_dense",
+]

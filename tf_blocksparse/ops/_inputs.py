@@ -1,0 +1,142 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""Turns what a user passes into tensors that the ops accept, or says why not.
+
+Each failure is a `ValueError`: "name: got ..., expected ...; what to do".
+Shapes that are unknown while a graph is built are checked by the op instead.
+"""
+
+import numbers
+from typing import Any
+
+import tensorflow as tf
+
+from tf_blocksparse import _arguments
+from tf_blocksparse.ops.layout_tensor import Resolved
+
+# Types of x and of blocks for which there are kernels.
+DTYPES = {
+    (tf.float32, tf.float32),
+    (tf.float64, tf.float64),
+    (tf.bfloat16, tf.bfloat16),
+    (tf.float16, tf.float16),
+    (tf.float32, tf.bfloat16),
+    (tf.float32, tf.float16),
+}
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value has a dtype of its own that is to be kept."""
+    return tf.is_tensor(value) or isinstance(value, tf.Variable)
+
+
+def blocks_tensor(blocks: Any, layout: Resolved, hint: Any) -> tf.Tensor:
+    """`blocks` as a tensor whose static shape is as the layout says.
+
+    The dtype of `hint`, if it is a tensor, decides that of other values.
+    """
+    dtype_hint = hint.dtype if is_tensor(hint) else tf.float32
+    blocks = tf.convert_to_tensor(blocks, dtype_hint=dtype_hint)
+    expected = tf.TensorShape([layout.nnz, *layout.block_size])
+    if not blocks.shape.is_compatible_with(expected):
+        raise ValueError(
+            f"blocks: got shape {blocks.shape}, expected {expected} "
+            "[nnz, b_in, b_out]; pass the layout these blocks were made for"
+        )
+    if not blocks.shape.is_fully_defined():
+        # The gradient needs to know the block size.
+        blocks = tf.ensure_shape(blocks, expected)
+    return blocks
+
+
+def rows_tensor(
+    name: str, value: Any, dtype: tf.DType, features: int, axis: int
+) -> tf.Tensor:
+    """`value` as a tensor with `features` along `axis`."""
+    if not is_tensor(value):
+        value = tf.convert_to_tensor(value, dtype)
+    value = tf.convert_to_tensor(value)
+    shape = value.shape
+    if shape.rank == 0:
+        raise ValueError(
+            f"{name}: got a scalar, expected {features} features along axis "
+            f"{axis}; add an axis"
+        )
+    if shape.rank is not None and shape[axis] not in (None, features):
+        raise ValueError(
+            f"{name}: got shape {shape}, expected {features} features along "
+            f"axis {axis}; pass the layout that fits it, or another "
+            "feature_axis"
+        )
+    return value
+
+
+def feature_axis(axis: Any, *values: Any) -> int:
+    """`axis` as 0 or -1; the last axis may also be given by its number."""
+    if isinstance(axis, numbers.Integral) and not isinstance(axis, bool):
+        if axis in (0, -1):
+            return int(axis)
+        for value in values:
+            rank = getattr(getattr(value, "shape", None), "rank", None)
+            if rank is None:
+                rank = getattr(value, "ndim", None)
+            if rank is not None and axis in (rank - 1, -rank):
+                return -1 if axis == rank - 1 else 0
+    raise ValueError(
+        f"feature_axis: got {_arguments.shown(axis)}, expected 0 or -1, the "
+        "first or the last axis; transpose the input"
+    )
+
+
+def check_dtypes(
+    x: tf.DType, blocks: tf.DType, layout: Resolved, axis: int
+) -> None:
+    """Checks that there is a kernel."""
+    if (x, blocks) not in DTYPES:
+        supported = ", ".join(sorted(f"{a.name} x {b.name}" for a, b in DTYPES))
+        raise ValueError(
+            f"dtype: got x of {x.name} and blocks of {blocks.name} (block size "
+            f"{layout.block_size}, feature_axis {axis}, device CPU), expected "
+            f"one of {supported}; cast with tf.cast"
+        )
+
+
+def gate_list(gate: Any, nnz: int | None) -> tuple[list[tf.Tensor], bool]:
+    """`gate` as a list of 0 or 1 float32 tensors; whether it is a number.
+
+    A bool gate is a mask without a derivative.
+    """
+    if gate is None:
+        return [], False
+    gate = tf.convert_to_tensor(gate)
+    is_number = gate.dtype.is_floating
+    if not (is_number or gate.dtype.is_bool):
+        raise ValueError(
+            f"gate: got dtype {gate.dtype.name}, expected a float, or bool for "
+            "a mask; cast with tf.cast"
+        )
+    if not gate.shape.is_compatible_with([nnz]):
+        raise ValueError(
+            f"gate: got shape {gate.shape}, expected [{nnz}], one number for "
+            "each block; pass the layout this gate was made for"
+        )
+    return [tf.cast(gate, tf.float32)], is_number
+
+
+def bias_list(bias: Any, dtype: tf.DType, features: int) -> list[tf.Tensor]:
+    """`bias` as a list of 0 or 1 tensors of y's dtype."""
+    if bias is None:
+        return []
+    if not is_tensor(bias):
+        bias = tf.convert_to_tensor(bias, dtype)
+    bias = tf.convert_to_tensor(bias)
+    if bias.dtype != dtype:
+        raise ValueError(
+            f"bias: got dtype {bias.dtype.name}, expected x's, {dtype.name}; "
+            "cast with tf.cast"
+        )
+    if not bias.shape.is_compatible_with([features]):
+        raise ValueError(
+            f"bias: got shape {bias.shape}, expected [{features}], one number "
+            "for each feature of the result"
+        )
+    return [bias]

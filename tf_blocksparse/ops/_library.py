@@ -1,0 +1,96 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""Loads the library of ops, after checking that it can work here.
+
+A library built for another TensorFlow fails with an undefined C++ symbol, and
+Keras with another backend somewhere inside of a layer. Each such case is one
+readable line here instead.
+"""
+
+import importlib
+import json
+import os
+import pathlib
+import sys
+from typing import Any
+
+_FOLDER = pathlib.Path(__file__).resolve().parent.parent
+_LIBRARY = _FOLDER / "libtf_blocksparse.so"
+_BUILT_FOR = _FOLDER / "built_for.json"
+
+
+def library_path() -> str:
+    """The path of the library of ops, for programs without this package.
+
+    `tf.load_op_library(path)`, or `TF_LoadLibrary` of the C API, is all that
+    a program needs to load and run an exported SavedModel.
+
+    >>> import os
+    >>> os.path.basename(library_path())
+    'libtf_blocksparse.so'
+    """
+    return str(_LIBRARY)
+
+
+def _check_built() -> str:
+    """The minor of TensorFlow that the library is built for."""
+    if not sys.platform.startswith("linux"):
+        raise ImportError(
+            f"tf_blocksparse: got platform {sys.platform}, expected linux; "
+            "use a Linux machine, container or WSL"
+        )
+    if not (_LIBRARY.is_file() and _BUILT_FOR.is_file()):
+        raise ImportError(
+            f"tf_blocksparse: no library {_LIBRARY}, expected it built; run "
+            "`make build` in the source tree, or `pip install .`"
+        )
+    version = json.loads(_BUILT_FOR.read_text(encoding="utf-8"))["tensorflow"]
+    return _minor(version)
+
+
+def _minor(version: str) -> str:
+    return ".".join(version.split(".")[:2])
+
+
+def _import_tensorflow(built_for: str) -> Any:
+    try:
+        tensorflow = importlib.import_module("tensorflow")
+    except ModuleNotFoundError as error:
+        if error.name != "tensorflow":
+            raise
+        raise ImportError(
+            f"tf_blocksparse: no TensorFlow, expected {built_for}; run "
+            '`pip install "tf_blocksparse[cpu]"`'
+        ) from None
+    found = tensorflow.__version__
+    if _minor(found) != built_for:
+        raise ImportError(
+            f"tf_blocksparse: built for TensorFlow {built_for}, found {found}; "
+            f'run `pip install "tensorflow-cpu=={built_for}.*"`, or build '
+            f"tf_blocksparse again"
+        )
+    return tensorflow
+
+
+def _check_keras_backend() -> None:
+    # Importing Keras for a backend that isn't installed fails, so the variable
+    # is asked first; a Keras that is there already has the last word.
+    keras = sys.modules.get("keras")
+    backend = os.environ.get("KERAS_BACKEND") if keras is None else None
+    if backend in (None, "tensorflow"):
+        backend = importlib.import_module("keras").config.backend()
+    if backend != "tensorflow":
+        raise ImportError(
+            f"tf_blocksparse: got the Keras backend {backend}, expected "
+            "tensorflow; set KERAS_BACKEND=tensorflow before importing keras"
+        )
+
+
+def _load() -> Any:
+    built_for = _check_built()
+    tensorflow = _import_tensorflow(built_for)
+    _check_keras_backend()
+    return tensorflow.load_op_library(library_path())
+
+
+# The module of generated ops, as TensorFlow makes it.
+library = _load()

@@ -1,0 +1,94 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""`to_dense` and `from_dense`: between blocks and the whole weight."""
+
+from typing import Any
+
+import tensorflow as tf
+
+from tf_blocksparse.layout import BlockLayout
+from tf_blocksparse.ops import _inputs
+from tf_blocksparse.ops.layout_tensor import LayoutTensor, Resolved, resolve
+
+
+def to_dense(blocks: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
+    """The whole weight that blocks stand for, 0 where there is no block.
+
+    To look at a weight, or to hand it to code that knows only dense ones; it
+    takes the memory of the dense weight. Differentiable to any order.
+
+    Args:
+      blocks: `[nnz, b_in, b_out]` of any dtype. Entries beyond the edge are
+        ignored, and their gradient is 0.
+      layout: which blocks these are.
+
+    Returns:
+      The weight `[inputs, outputs]` of the same dtype.
+
+    Raises:
+      ValueError: if shapes don't fit.
+
+    >>> from tf_blocksparse import BlockLayout
+    >>> layout = BlockLayout([[1, 0], [0, 1]], block_size=1)
+    >>> to_dense([[[2.0]], [[3.0]]], layout).numpy()
+    array([[2., 0.],
+           [0., 3.]], dtype=float32)
+    """
+    parts = resolve(layout)
+    blocks = _inputs.blocks_tensor(blocks, parts, hint=None)
+    b_in, b_out = parts.block_size
+    rows, columns = parts.grid
+    tiles = tf.scatter_nd(_places(parts), blocks, [rows, columns, b_in, b_out])
+    whole = tf.reshape(
+        tf.transpose(tiles, [0, 2, 1, 3]), [rows * b_in, columns * b_out]
+    )
+    return whole[: parts.inputs, : parts.outputs]
+
+
+def from_dense(w: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
+    """The blocks of a whole weight; what lies outside of them is dropped.
+
+    To start a block-sparse layer from a trained dense one. Differentiable to
+    any order.
+
+    Args:
+      w: the weight `[inputs, outputs]` of any dtype.
+      layout: which blocks to cut.
+
+    Returns:
+      blocks: `[nnz, b_in, b_out]` of the same dtype, 0 beyond the edge.
+
+    Raises:
+      ValueError: if shapes don't fit.
+
+    >>> from tf_blocksparse import BlockLayout
+    >>> layout = BlockLayout([[1, 0], [0, 1]], block_size=1)
+    >>> from_dense([[2.0, 4.0], [5.0, 3.0]], layout).numpy().ravel()
+    array([2., 3.], dtype=float32)
+    """
+    parts = resolve(layout)
+    w = tf.convert_to_tensor(w)
+    if not w.shape.is_compatible_with([parts.inputs, parts.outputs]):
+        raise ValueError(
+            f"w: got shape {w.shape}, expected [{parts.inputs}, "
+            f"{parts.outputs}]; pass the layout that fits it"
+        )
+    b_in, b_out = parts.block_size
+    rows, columns = parts.grid
+    padding = [
+        [0, rows * b_in - parts.inputs],
+        [0, columns * b_out - parts.outputs],
+    ]
+    tiles = tf.reshape(tf.pad(w, padding), [rows, b_in, columns, b_out])
+    blocks = tf.gather_nd(tf.transpose(tiles, [0, 2, 1, 3]), _places(parts))
+    return tf.ensure_shape(blocks, [parts.nnz, b_in, b_out])
+
+
+def _places(parts: Resolved) -> tf.Tensor:
+    """(input block, output block) of each block, `[nnz, 2]`."""
+    _, columns = parts.grid
+    head = sum(parts.grid) + 2
+    nnz = (tf.size(parts.packed) - head) // 3
+    splits = parts.packed[: columns + 1]
+    inputs = parts.packed[columns + 1 : columns + 1 + nnz]
+    outputs = tf.repeat(tf.range(columns), splits[1:] - splits[:-1])
+    return tf.stack([inputs, outputs], axis=1)
