@@ -1,0 +1,145 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""Checks of user arguments: each returns a clean value or says what is wrong.
+
+Every failure is a `ValueError` of the form "name: got ..., expected ...; what
+to do". NumPy only, so that layouts need no TensorFlow.
+"""
+
+import numbers
+import reprlib
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+MAX_BLOCK_SIZE = 256
+# Blocks are counted, and their places indexed, in int32.
+MAX_INT32 = 2**31 - 1
+
+
+def shown(value: object) -> str:
+    """A short text for a wrong value: its type and a shortened repr."""
+    return f"{type(value).__name__} {reprlib.repr(value)}"
+
+
+def integer(
+    name: str, value: object, low: int, high: int | None, advice: str
+) -> int:
+    """`value` as an int in low..high; bools and floats are refused."""
+    # bool is an int in Python, and True as a size is always a slip.
+    valid = isinstance(value, numbers.Integral) and not isinstance(value, bool)
+    number = int(value) if valid else 0  # type: ignore[call-overload]
+    if not valid or number < low or (high is not None and number > high):
+        bound = f">= {low}" if high is None else f"from {low} to {high}"
+        raise ValueError(
+            f"{name}: got {shown(value)}, expected an integer {bound}; "
+            f"{advice}"
+        )
+    return number
+
+
+def pair(
+    name: str, value: object, low: int, high: int | None, advice: str
+) -> tuple[int, int]:
+    """`value`, a sequence of two, as two ints in low..high."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    if not isinstance(value, (tuple, list)) or len(value) != 2:
+        raise ValueError(
+            f"{name}: got {shown(value)}, expected two integers; {advice}"
+        )
+    first = integer(f"{name}[0]", value[0], low, high, advice)
+    return first, integer(f"{name}[1]", value[1], low, high, advice)
+
+
+def fraction(name: str, value: object, advice: str) -> float:
+    """`value` as a float from 0 to 1; NaN and bools are refused."""
+    valid = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    number = float(value) if valid else -1.0  # type: ignore[arg-type]
+    if not 0.0 <= number <= 1.0:  # also false for NaN
+        raise ValueError(
+            f"{name}: got {shown(value)}, expected a number from 0 to 1; "
+            f"{advice}"
+        )
+    return number
+
+
+def real_array(name: str, value: object, expected: str) -> npt.NDArray[Any]:
+    """`value` as an array of real numbers (bool, integer, float, bfloat16)."""
+    try:
+        array = np.asarray(value)
+    except (TypeError, ValueError) as error:
+        raise ValueError(
+            f"{name}: got {type(value).__name__} that is no array ({error}), "
+            f"expected {expected}; make every row equally long"
+        ) from error
+    # ml_dtypes' bfloat16 has the kind of a void, but a type of its own.
+    known = array.dtype.kind in "biuf" or (
+        array.dtype.kind == "V" and array.dtype.type is not np.void
+    )
+    if not known:
+        raise ValueError(
+            f"{name}: got {type(value).__name__} of dtype {array.dtype}, "
+            f"expected {expected}; convert it to a dense array of numbers"
+        )
+    return array
+
+
+def block_size(value: object) -> tuple[int, int]:
+    """`value`, an int or two, as (b_in, b_out)."""
+    advice = "give one size or (b_in, b_out), each at most 256"
+    if isinstance(value, (tuple, list, np.ndarray)):
+        return pair("block_size", value, 1, MAX_BLOCK_SIZE, advice)
+    size = integer("block_size", value, 1, MAX_BLOCK_SIZE, advice)
+    return size, size
+
+
+def grid(value: object) -> tuple[int, int]:
+    """`value` as (input blocks, output blocks) of a grid that fits int32."""
+    advice = "give (input blocks, output blocks)"
+    rows, columns = pair("grid", value, 1, None, advice)
+    if rows * columns > MAX_INT32:
+        raise ValueError(
+            f"grid: got {rows} x {columns} = {rows * columns} places for "
+            f"blocks, expected at most {MAX_INT32}; choose a larger block size"
+        )
+    return rows, columns
+
+
+def sizes(
+    shape: object, blocks: object
+) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
+    """(grid, shape, block_size) of a shape and a block size."""
+    b_in, b_out = block_size(blocks)
+    advice = "give the features as (inputs, outputs)"
+    inputs, outputs = pair("shape", shape, 1, None, advice)
+    places = grid((-(-inputs // b_in), -(-outputs // b_out)))
+    return places, (inputs, outputs), (b_in, b_out)
+
+
+def features(name: str, value: object, blocks: int, size: int) -> int:
+    """`value`, or by default all, as the features of `blocks` blocks."""
+    if value is None:
+        return blocks * size
+    advice = f"the mask has {blocks} blocks of {size} there"
+    return integer(name, value, (blocks - 1) * size + 1, blocks * size, advice)
+
+
+def mask(value: object) -> npt.NDArray[np.bool_]:
+    """`value` as a bool matrix; only 0 and 1 are taken."""
+    expected = "[input blocks, output blocks] of bool, or of 0 and 1"
+    array = real_array("mask", value, expected)
+    if array.ndim != 2 or not array.size:
+        raise ValueError(
+            f"mask: got shape {array.shape}, expected {expected}, at least "
+            "1 x 1; give one row per input block"
+        )
+    grid(array.shape)
+    if array.dtype != np.bool_:
+        other = array[(array != 0) & (array != 1)]
+        if other.size:
+            raise ValueError(
+                f"mask: got the entry {other[0]}, expected only 0 and 1; "
+                "compare first, for instance mask != 0"
+            )
+    return array.astype(np.bool_)
