@@ -32,8 +32,7 @@ def integer(
     if not valid or number < low or (high is not None and number > high):
         bound = f">= {low}" if high is None else f"from {low} to {high}"
         raise ValueError(
-            f"{name}: got {shown(value)}, expected an integer {bound}; "
-            f"{advice}"
+            f"{name}: got {shown(value)}, expected an integer {bound}; {advice}"
         )
     return number
 
