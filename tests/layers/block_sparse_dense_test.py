@@ -321,11 +321,14 @@ def test_policies(policy, tolerance):
     )
 
 
-def test_autocast_false():
-    layer = BlockSparseDense(
-        8, dtype="mixed_bfloat16", autocast=False, block_size=8, sparsity=0.0
-    )
-    assert layer(normal(2, 8)).dtype == "float32"
+@pytest.mark.parametrize("autocast", [True, False])
+@pytest.mark.parametrize("policy", ["float32", "mixed_bfloat16"])
+@pytest.mark.parametrize("dtype", ["float32", "bfloat16", "float64", "int32"])
+def test_result_has_the_dtype_of_dense(autocast, policy, dtype):
+    settings = {"dtype": policy, "autocast": autocast}
+    x = tf.ones((2, 8), dtype)
+    got = BlockSparseDense(8, block_size=8, sparsity=0.0, **settings)(x)
+    assert got.dtype == keras.layers.Dense(8, **settings)(x).dtype
 
 
 def test_no_block_and_every_block():
@@ -342,6 +345,7 @@ def test_no_block_and_every_block():
 def test_layout_can_change_without_a_retrace():
     layer = BlockSparseDense(32, block_size=8, sparsity=0.5)
     x = tf.constant(normal(3, 32))
+    layer.build(x.shape)
     call = tf.function(layer)
     call(x)
     other = BlockLayout.random((32, 32), 8, sparsity=0.5, seed=99)

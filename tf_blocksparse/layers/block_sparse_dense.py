@@ -223,15 +223,16 @@ class BlockSparseDense(keras.layers.Layer):
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         """The product with the blocks, the bias and the activation."""
-        blocks = keras.ops.convert_to_tensor(self.blocks)
+        # As in Dense, where autocast doesn't make the two dtypes one.
+        dtype = keras.backend.result_type(inputs.dtype, self.blocks.dtype)
+        bias = None if self.bias is None else keras.ops.cast(self.bias, dtype)
         packed = keras.ops.convert_to_tensor(self.packed_layout)
-        bias = self.bias
         fused = _fused(self.activation)
         outputs = ops.matmul(
-            keras.ops.cast(inputs, blocks.dtype),
-            blocks,
+            keras.ops.cast(inputs, dtype),
+            keras.ops.cast(self.blocks, dtype),
             ops.LayoutTensor(packed, self._layout_shape, self.block_size),
-            bias=None if bias is None else keras.ops.convert_to_tensor(bias),
+            bias=bias,
             activation=fused,
         )
         return outputs if fused else self.activation(outputs)
