@@ -219,6 +219,7 @@ def test_a_long_thin_grid_does_not_overflow():
         (lambda: patterns.block_count((2, 2), 1.01), "from 0 to 1"),
         (lambda: patterns.block_count((2, 2), -0.1), "got float -0.1"),
         (lambda: patterns.block_count((2, 2), np.nan), "got float nan"),
+        (lambda: patterns.block_count((2, 2), 10**400), "sparsity: got int"),
         (lambda: patterns.block_count((2, 2), True), "got bool True"),
         (lambda: patterns.block_count((2, 2), "0.9"), "got str '0.9'"),
         (lambda: patterns.block_count((2, 2), None), "got None"),

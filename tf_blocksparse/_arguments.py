@@ -53,14 +53,17 @@ def pair(
 
 def fraction(name: str, value: object, advice: str) -> float:
     """`value` as a float from 0 to 1; NaN and bools are refused."""
-    valid = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    number = float(value) if valid else -1.0  # type: ignore[arg-type]
-    if not 0.0 <= number <= 1.0:  # also false for NaN
+    # Compared before it becomes a float, since a huge int cannot; NaN fails.
+    if (
+        isinstance(value, bool)
+        or not isinstance(value, numbers.Real)
+        or not 0 <= value <= 1
+    ):
         raise ValueError(
             f"{name}: got {shown(value)}, expected a number from 0 to 1; "
             f"{advice}"
         )
-    return number
+    return float(value)
 
 
 def real_array(name: str, value: object, expected: str) -> npt.NDArray[Any]:
