@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
-// Apache-2.0 Exact scalar conversions between stored elements and numbers.
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Exact scalar conversions between stored elements and numbers.
 #ifndef TF_BLOCKSPARSE_CC_BASE_CONVERT_H_
 #define TF_BLOCKSPARSE_CC_BASE_CONVERT_H_
 
@@ -31,12 +31,18 @@ static inline float Widen(BFloat16 value) {
 }
 static inline float Widen(Float16 value) {
   const uint32_t sign = static_cast<uint32_t>(value.bits & 0x8000u) << 16;
-  const uint32_t magnitude = value.bits & 0x7fffu;
-  // The product moves the exponent's bias from 15 to 127 and makes subnormals
-  // normal; infinities and NaNs come out as 2^16 and more.
-  const float scaled = BitsToFloat(magnitude << 13) * 0x1p112f;
-  const uint32_t bits =
-      FloatToBits(scaled) | (magnitude >= 0x7c00u ? 0x7f800000u : 0u);
+  const uint32_t magnitude = (value.bits & 0x7fffu) << 13;
+  uint32_t bits;
+  if (magnitude >= 0x0f800000u) {  // infinity or NaN
+    bits = magnitude | 0x7f800000u;
+  } else if (magnitude >= 0x00800000u) {
+    bits = magnitude + 0x38000000u;  // the exponent's bias: 15 to 127
+  } else {
+    // Subnormal, by a difference of normal floats: TensorFlow's threads flush
+    // subnormal floats to zero.
+    const float offset = BitsToFloat(0x38800000u);
+    bits = FloatToBits(BitsToFloat(magnitude + 0x38800000u) - offset);
+  }
   return BitsToFloat(bits | sign);
 }
 

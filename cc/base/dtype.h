@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
-// Apache-2.0 Element types as the kernels see them: storage only, no
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Element types as the kernels see them: storage only, no
 // arithmetic.
 #ifndef TF_BLOCKSPARSE_CC_BASE_DTYPE_H_
 #define TF_BLOCKSPARSE_CC_BASE_DTYPE_H_

@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
-// Apache-2.0 Instruction sets a kernel may be built for, and which of them may
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Instruction sets a kernel may be built for, and which of them may
 // run here.
 #ifndef TF_BLOCKSPARSE_CC_BASE_ISA_H_
 #define TF_BLOCKSPARSE_CC_BASE_ISA_H_

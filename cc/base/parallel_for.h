@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
-// Apache-2.0 Runs independent tasks on threads that belong to somebody else.
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Runs independent tasks on threads that belong to somebody else.
 #ifndef TF_BLOCKSPARSE_CC_BASE_PARALLEL_FOR_H_
 #define TF_BLOCKSPARSE_CC_BASE_PARALLEL_FOR_H_
 

@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
-// Apache-2.0 The two products as data: what to compute, on which memory.
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// The two products as data: what to compute, on which memory.
 // Kernels of every device take these.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_PROBLEM_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_PROBLEM_H_

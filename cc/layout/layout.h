@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
-// Apache-2.0 A view of a packed layout: which blocks of a weight exist.
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// A view of a packed layout: which blocks of a weight exist.
 //
 //   [output_splits (Kb+1) | input_index (nnz) |
 //    input_splits (Cb+1) | output_index (nnz) | block_id (nnz)]

@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
-// Apache-2.0 Block-sparse products on the CPU: pick a kernel, say how much
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Block-sparse products on the CPU: pick a kernel, say how much
 // scratch it needs, run it. The layout of a problem must have passed
 // ParseLayout and, for the view that is read, ValidateView.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_H_
@@ -21,6 +21,8 @@ struct SampledMatmulKernel;
 
 struct MatmulPlan {
   const MatmulKernel* kernel = nullptr;  // null: dtypes not supported
+  // For rows that no full tile holds; may be the same.
+  const MatmulKernel* tail_kernel = nullptr;
   const char* kernel_name = "";
   int threads = 1;  // workers that pay; at most those asked for
   size_t scratch_bytes = 0;

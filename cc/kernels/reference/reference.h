@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
-// Apache-2.0 The products as plain loops with double accumulators: the oracle.
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// The products as plain loops with double accumulators: the oracle.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_REFERENCE_REFERENCE_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_REFERENCE_REFERENCE_H_
 

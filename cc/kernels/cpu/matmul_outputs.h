@@ -1,0 +1,238 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// y = x W for few rows, with a vector along the weights, which are read once
+// and in order: the product is as quick as memory is. Forward, a vector holds
+// several outputs of one input:
+//
+//   acc[n][j] += broadcast(x[n][d]) * W[d][j]
+//
+// transposed, several inputs of one output, summed up at the end:
+//
+//   acc[n][i] += x[n][d] * W[i][d],   y[n][i] = sum of the lanes of acc[n][i]
+#ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_OUTPUTS_H_
+#define TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_OUTPUTS_H_
+
+#include "cc/kernels/cpu/matmul_common.h"
+
+namespace blocksparse {
+namespace BLOCKSPARSE_ISA {
+
+// All rows of x as [row][feature], in the compute type; task.rows of them.
+template <typename X>
+void PackOutputs(const MatmulTask& task) {
+  using T = Compute<X>;
+  const MatmulProblem& problem = *task.problem;
+  const X* x = static_cast<const X*>(problem.x);
+  T* rows = static_cast<T*>(task.inputs);
+  const int64_t features = task.source_features;
+  if (problem.features_first) {
+    CopyTransposed(x + task.row, problem.rows, features, task.rows, rows,
+                   features);
+  } else {
+    Copy(x + task.row * features, features, task.rows, features, rows,
+         features);
+  }
+}
+
+// tile[n][first + j] += for kRows rows and kVectors * kLanes outputs. kDepth
+// inputs are summed apart, to have enough sums under way at a time.
+template <int kLanes, int kRows, int kVectors, int kDepth, typename T,
+          typename Stored>
+void AccumulateOutputs(const BlockRef<T, Stored>* refs, int count,
+                       int64_t block_outputs, int64_t first, int64_t features,
+                       T* tile, int64_t tile_stride) {
+  typedef Vector<T, kLanes> V;
+  V acc[kDepth][kRows][kVectors] = {};
+  const auto step = [&](const T* w, const T* x, int part) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      const V weights = Load<kLanes>(w + v * kLanes);
+#pragma GCC unroll 4
+      for (int n = 0; n < kRows; ++n) {
+        acc[part][n][v] += weights * Broadcast<V>(x[n * features]);
+      }
+    }
+  };
+  for (int r = 0; r < count; ++r) {
+    const T* w = refs[r].weights + first;
+    const T* x = refs[r].inputs;
+    const Stored* ahead = refs[r].ahead + first;
+    int64_t d = 0;
+    for (; d + kDepth <= refs[r].depth; d += kDepth) {
+#pragma GCC unroll 4
+      for (int part = 0; part < kDepth; ++part) {
+        Prefetch(ahead + (d + part) * block_outputs);
+        step(w + (d + part) * block_outputs, x + d + part, part);
+      }
+    }
+    for (; d < refs[r].depth; ++d) step(w + d * block_outputs, x + d, 0);
+  }
+#pragma GCC unroll 4
+  for (int n = 0; n < kRows; ++n) {
+#pragma GCC unroll 4
+    for (int v = 0; v < kVectors; ++v) {
+      T* at = tile + n * tile_stride + first + v * kLanes;
+      V sum = acc[0][n][v];
+#pragma GCC unroll 4
+      for (int part = 1; part < kDepth; ++part) sum += acc[part][n][v];
+      Store<kLanes>(Load<kLanes>(at) + sum, at);
+    }
+  }
+}
+
+// tile[n][first + i] += for kRows rows and kGroup outputs, where d runs along
+// a row of W.
+template <int kLanes, int kRows, int kGroup, typename T, typename Stored>
+void AccumulateDots(const BlockRef<T, Stored>* refs, int count,
+                    int64_t block_outputs, int64_t first, int64_t features,
+                    T* tile, int64_t tile_stride) {
+  typedef Vector<T, kLanes> V;
+  V acc[kRows][kGroup] = {};
+  T rest[kRows][kGroup] = {};
+  for (int r = 0; r < count; ++r) {
+    const T* w = refs[r].weights + first * block_outputs;
+    const T* x = refs[r].inputs;
+    const Stored* ahead = refs[r].ahead + first * block_outputs;
+    int64_t d = 0;
+    for (; d + kLanes <= refs[r].depth; d += kLanes) {
+      V xs[kRows];
+#pragma GCC unroll 4
+      for (int n = 0; n < kRows; ++n) {
+        xs[n] = Load<kLanes>(x + n * features + d);
+      }
+#pragma GCC unroll 8
+      for (int g = 0; g < kGroup; ++g) {
+        Prefetch(ahead + g * block_outputs + d);
+        const V weights = Load<kLanes>(w + g * block_outputs + d);
+#pragma GCC unroll 4
+        for (int n = 0; n < kRows; ++n) acc[n][g] += weights * xs[n];
+      }
+    }
+    // Only the last block of features that are no multiple of a block.
+    for (; d < refs[r].depth; ++d) {
+      for (int g = 0; g < kGroup; ++g) {
+        for (int n = 0; n < kRows; ++n) {
+          rest[n][g] += w[g * block_outputs + d] * x[n * features + d];
+        }
+      }
+    }
+  }
+#pragma GCC unroll 4
+  for (int n = 0; n < kRows; ++n) {
+#pragma GCC unroll 8
+    for (int g = 0; g < kGroup; ++g) {
+      tile[n * tile_stride + first + g] +=
+          SumLanes<kLanes, T>(acc[n][g]) + rest[n][g];
+    }
+  }
+}
+
+// One target block for kRows rows of it, from row `row` of the task on.
+template <bool kTranspose, int kLanes, int kRows, typename T, typename Stored>
+void AccumulateTarget(const BlockRef<T, Stored>* refs, int count,
+                      int64_t block_outputs, int64_t target_block,
+                      int64_t features, T* tile, int64_t tile_stride) {
+  int64_t first = 0;
+  if constexpr (kTranspose) {
+    // 8 x 2 sums fit the registers of AVX-512; more rows read them again.
+    constexpr int kGroup = BLOCKSPARSE_VECTOR_BYTES == 64 ? 8 : 4;
+    for (; first + kGroup <= target_block; first += kGroup) {
+      AccumulateDots<kLanes, kRows, kGroup>(refs, count, block_outputs, first,
+                                            features, tile, tile_stride);
+    }
+    for (; first < target_block; ++first) {
+      AccumulateDots<kLanes, kRows, 1>(refs, count, block_outputs, first,
+                                       features, tile, tile_stride);
+    }
+  } else {
+    // An FMA takes 4 cycles and two start in each: 8 sums at a time.
+    constexpr int kWide = kRows >= 4 ? 1 : 4 / kRows;
+    constexpr int kNarrow = 2 * kWide;
+    for (; first + 2 * kLanes <= target_block; first += 2 * kLanes) {
+      AccumulateOutputs<kLanes, kRows, 2, kWide>(
+          refs, count, block_outputs, first, features, tile, tile_stride);
+    }
+    for (; first < target_block; first += kLanes) {
+      AccumulateOutputs<kLanes, kRows, 1, kNarrow>(
+          refs, count, block_outputs, first, features, tile, tile_stride);
+    }
+  }
+}
+
+// Rows in fours, then a pair, then one; dots in pairs.
+template <bool kTranspose, int kLanes, typename T, typename Stored>
+void AccumulateTask(const MatmulTask& task, BlockRef<T, Stored>* refs,
+                    int count, int64_t tile_stride) {
+  const int64_t block_outputs = task.problem->layout.block_outputs;
+  const int64_t features = task.source_features;
+  T* tile = static_cast<T*>(task.tile);
+  const auto advance = [&](int rows) {
+    for (int r = 0; r < count; ++r) {
+      refs[r].inputs += rows * features;
+    }
+    tile += rows * tile_stride;
+  };
+  int64_t left = task.rows;
+  if constexpr (!kTranspose) {
+    for (; left >= 4; left -= 4) {
+      AccumulateTarget<kTranspose, kLanes, 4>(refs, count, block_outputs,
+                                              task.target_block, features, tile,
+                                              tile_stride);
+      advance(4);
+    }
+  }
+  for (; left >= 2; left -= 2) {
+    AccumulateTarget<kTranspose, kLanes, 2>(refs, count, block_outputs,
+                                            task.target_block, features, tile,
+                                            tile_stride);
+    advance(2);
+  }
+  if (left == 1) {
+    AccumulateTarget<kTranspose, kLanes, 1>(refs, count, block_outputs,
+                                            task.target_block, features, tile,
+                                            tile_stride);
+  }
+}
+
+template <typename X, typename Stored, int kLanes>
+void MatmulOutputsLanes(const MatmulTask& task) {
+  using T = Compute<X>;
+  constexpr int kFull = kFullLanes<T>;
+  const MatmulProblem& problem = *task.problem;
+  T* tile = static_cast<T*>(task.tile);
+  const int64_t tile_stride = (task.target_block + kFull - 1) / kFull * kFull;
+  BlockRef<T, Stored> refs[kMaxChunk];
+  for (int64_t target = task.target_begin; target < task.target_end; ++target) {
+    for (int64_t i = 0; i < task.rows * tile_stride; ++i) tile[i] = 0;
+    int64_t entry = task.view.splits[target];
+    const int64_t end = task.view.splits[target + 1];
+    while (entry < end) {
+      int count;
+      entry = CollectChunk<T, Stored>(task, entry, end, 1, refs, &count);
+      if (problem.transpose) {
+        AccumulateTask<true, kLanes, T, Stored>(task, refs, count, tile_stride);
+      } else {
+        AccumulateTask<false, kLanes, T, Stored>(task, refs, count,
+                                                 tile_stride);
+      }
+    }
+    FinishTile<T, X>(task, target, tile, 1, tile_stride);
+  }
+}
+
+// The widest vector that block_outputs is a multiple of: a register, a half,
+// a quarter, else single elements.
+template <typename X, typename Stored, int kLanes = kFullLanes<Compute<X>>>
+void MatmulOutputs(const MatmulTask& task) {
+  if constexpr (kLanes > 1) {
+    if (task.problem->layout.block_outputs % kLanes != 0) {
+      constexpr bool kHalve = kLanes > 2 && 4 * kLanes > kFullLanes<Compute<X>>;
+      return MatmulOutputs<X, Stored, kHalve ? kLanes / 2 : 1>(task);
+    }
+  }
+  MatmulOutputsLanes<X, Stored, kLanes>(task);
+}
+
+}  // namespace BLOCKSPARSE_ISA
+}  // namespace blocksparse
+
+#endif  // TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_OUTPUTS_H_

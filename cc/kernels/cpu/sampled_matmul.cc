@@ -1,0 +1,125 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+
+#include "cc/kernels/cpu/kernel_table.h"
+#include "cc/kernels/cpu/matmul.h"
+#include "cc/kernels/cpu/worth.h"
+#include "cc/layout/partition.h"
+
+namespace blocksparse {
+namespace {
+
+size_t Align(size_t bytes) {
+  return (bytes + kScratchAlignment - 1) / kScratchAlignment *
+         kScratchAlignment;
+}
+
+int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
+
+const SampledMatmulKernel* Choose(const SampledMatmulProblem& problem,
+                                  Isa isa) {
+  const KernelList<SampledMatmulKernel> all = SampledMatmulKernels();
+  for (const SampledMatmulKernel* k = all.begin; k != all.end; ++k) {
+    if (k->isa <= isa && k->x_dtype == problem.x_dtype &&
+        k->blocks_dtype == problem.blocks_dtype) {
+      return k;
+    }
+  }
+  return nullptr;
+}
+
+struct Scratch {
+  int64_t pass_rows = 0;
+  size_t a_panel = 0;
+  size_t b_panel = 0;
+  size_t partial = 0;
+};
+
+Scratch ScratchOf(const SampledMatmulProblem& problem,
+                  const SampledMatmulKernel& kernel) {
+  const Layout& layout = problem.layout;
+  const int64_t a_columns =
+      layout.transposed.targets * int64_t{layout.block_inputs};
+  const int64_t b_columns =
+      layout.forward.targets * kernel.padded(layout.block_outputs);
+  // Rows of a pass: as many as keep b's panels in a second-level cache of 1 to
+  // 2 MiB, but enough that adding a pass's sums to the last one's is little
+  // beside computing them.
+  constexpr int64_t kPanelBytes = 1 << 20;
+  constexpr int64_t kFewest = 128;
+  constexpr int64_t kMost = 1024;
+  const int64_t fitting = kPanelBytes / (b_columns * kernel.compute_size);
+  const int64_t limit =
+      std::min(kMost, std::max(kFewest, fitting / kFewest * kFewest));
+  Scratch scratch;
+  // Passes of equal length.
+  const int64_t passes = std::max<int64_t>(1, CeilDiv(problem.rows, limit));
+  scratch.pass_rows = CeilDiv(problem.rows, passes);
+  const size_t row_bytes = kernel.compute_size * scratch.pass_rows;
+  scratch.a_panel = Align(row_bytes * a_columns);
+  scratch.b_panel = Align(row_bytes * b_columns);
+  if (passes > 1 && SizeOf(problem.blocks_dtype) != kernel.compute_size) {
+    scratch.partial = Align(size_t(layout.nnz) * layout.block_inputs *
+                            layout.block_outputs * kernel.compute_size);
+  }
+  return scratch;
+}
+
+}  // namespace
+
+SampledMatmulPlan PlanSampledMatmul(const SampledMatmulProblem& problem,
+                                    int threads, Isa isa) {
+  SampledMatmulPlan plan;
+  plan.kernel = Choose(problem, isa);
+  if (plan.kernel == nullptr) return plan;
+  plan.kernel_name = plan.kernel->name;
+  plan.threads = WorthwhileThreads(problem.layout, problem.rows, threads);
+  const Scratch scratch = ScratchOf(problem, *plan.kernel);
+  plan.scratch_bytes = scratch.a_panel + scratch.b_panel + scratch.partial;
+  return plan;
+}
+
+void RunSampledMatmul(const SampledMatmulProblem& problem,
+                      const SampledMatmulPlan& plan, const Executor& executor,
+                      void* scratch) {
+  const SampledMatmulKernel& kernel = *plan.kernel;
+  const Scratch sizes = ScratchOf(problem, kernel);
+  Executor limited = executor;
+  limited.threads = plan.threads;
+  // Enough tasks that the last ones to end are small.
+  constexpr int64_t kTasksPerThread = 8;
+  const int64_t parts = plan.threads == 1 ? 1 : kTasksPerThread * plan.threads;
+
+  SampledMatmulTask task;
+  task.problem = &problem;
+  char* memory = static_cast<char*>(scratch);
+  task.a_panel = memory;
+  task.b_panel = memory + sizes.a_panel;
+  task.partial = sizes.partial == 0 ? problem.blocks
+                                    : memory + sizes.a_panel + sizes.b_panel;
+  const int64_t a_blocks = problem.layout.transposed.targets;
+  const int64_t b_blocks = problem.layout.forward.targets;
+  do {
+    task.rows = std::min(sizes.pass_rows, problem.rows - task.row);
+    task.last_pass = task.row + task.rows == problem.rows;
+    ParallelFor(limited, 2 * parts, [&](int64_t index, int) {
+      const bool first = index < parts;
+      const int64_t part = first ? index : index - parts;
+      const int64_t blocks = first ? a_blocks : b_blocks;
+      SampledMatmulTask t = task;
+      t.begin = blocks * part / parts;
+      t.end = blocks * (part + 1) / parts;
+      first ? kernel.pack_a(t) : kernel.pack_b(t);
+    });
+    ParallelFor(limited, parts, [&](int64_t part, int) {
+      SampledMatmulTask t = task;
+      t.begin = PartBegin(problem.layout.transposed, part, parts);
+      t.end = PartBegin(problem.layout.transposed, part + 1, parts);
+      kernel.run(t);
+    });
+    task.row += task.rows;
+    task.first_pass = false;
+  } while (task.row < problem.rows);
+}
+
+}  // namespace blocksparse

@@ -1,0 +1,93 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Copies of matrices into and out of the order the kernels compute in.
+#ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_TRANSPOSE_H_
+#define TF_BLOCKSPARSE_CC_KERNELS_CPU_TRANSPOSE_H_
+
+#include "cc/kernels/cpu/vector.h"
+
+namespace blocksparse {
+namespace BLOCKSPARSE_ISA {
+
+// One exchange of Eklundh's transpose: in groups of 2 kStep lanes, `low` gets
+// the first halves of both vectors and `high` the second ones.
+template <int kStep, int kLanes, typename V, int... kLane>
+inline void Exchange(V& low, V& high, std::integer_sequence<int, kLane...>) {
+  const V a = low;
+  const V b = high;
+  low = __builtin_shufflevector(
+      a, b, ((kLane & kStep) ? kLanes + kLane - kStep : kLane)...);
+  high = __builtin_shufflevector(
+      a, b, ((kLane & kStep) ? kLanes + kLane : kLane + kStep)...);
+}
+
+template <int kStep, int kLanes, typename V>
+inline void TransposeSteps(V (&rows)[kLanes]) {
+  if constexpr (kStep > 0) {
+#pragma GCC unroll 16
+    for (int i = 0; i < kLanes; ++i) {
+      if ((i & kStep) == 0) {
+        Exchange<kStep, kLanes>(rows[i], rows[i + kStep],
+                                std::make_integer_sequence<int, kLanes>());
+      }
+    }
+    TransposeSteps<kStep / 2, kLanes>(rows);
+  }
+}
+
+// to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns.
+template <typename To, typename From>
+void CopyTransposed(const From* from, int64_t from_stride, int64_t rows,
+                    int64_t columns, To* to, int64_t to_stride) {
+  using T = Compute<From>;
+  constexpr int kLanes = kFullLanes<T>;
+  for (int64_t i = 0; i < rows; i += kLanes) {
+    for (int64_t j = 0; j < columns; j += kLanes) {
+      const From* source = from + i * from_stride + j;
+      To* target = to + j * to_stride + i;
+      if (i + kLanes <= rows && j + kLanes <= columns) {
+        Vector<T, kLanes> tile[kLanes];
+#pragma GCC unroll 16
+        for (int r = 0; r < kLanes; ++r) {
+          tile[r] = Load<kLanes>(source + r * from_stride);
+        }
+        TransposeSteps<kLanes / 2, kLanes>(tile);
+#pragma GCC unroll 16
+        for (int r = 0; r < kLanes; ++r) {
+          Store<kLanes>(tile[r], target + r * to_stride);
+        }
+        continue;
+      }
+      for (int64_t r = 0; r < kLanes && i + r < rows; ++r) {
+        for (int64_t c = 0; c < kLanes && j + c < columns; ++c) {
+          Narrow(Widen(source[r * from_stride + c]),
+                 target + c * to_stride + r);
+        }
+      }
+    }
+  }
+}
+
+// to[i] = from[i] for i < count.
+template <typename To, typename From>
+inline void CopyRow(const From* from, int64_t count, To* to) {
+  constexpr int kLanes = kFullLanes<Compute<From>>;
+  int64_t i = 0;
+  for (; i + kLanes <= count; i += kLanes) {
+    Store<kLanes>(Load<kLanes>(from + i), to + i);
+  }
+  for (; i < count; ++i) Narrow(Widen(from[i]), to + i);
+}
+
+// to[i * to_stride + j] = from[i * from_stride + j].
+template <typename To, typename From>
+void Copy(const From* from, int64_t from_stride, int64_t rows, int64_t columns,
+          To* to, int64_t to_stride) {
+  for (int64_t i = 0; i < rows; ++i) {
+    CopyRow(from + i * from_stride, columns, to + i * to_stride);
+  }
+}
+
+}  // namespace BLOCKSPARSE_ISA
+}  // namespace blocksparse
+
+#endif  // TF_BLOCKSPARSE_CC_KERNELS_CPU_TRANSPOSE_H_

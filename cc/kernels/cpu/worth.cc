@@ -1,0 +1,28 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+#include "cc/kernels/cpu/worth.h"
+
+#include <algorithm>
+
+namespace blocksparse {
+
+int WorthwhileThreads(const Layout& layout, int64_t rows, int threads) {
+  const int64_t weights =
+      layout.nnz * layout.block_inputs * layout.block_outputs;
+  // What a core of today does in a microsecond: multiply-adds in the caches,
+  // and reads or writes of elements of memory.
+  constexpr double kFmas = 50e3;
+  constexpr double kElements = 5e3;
+  const double microseconds =
+      weights * static_cast<double>(rows) / kFmas +
+      (weights + rows * static_cast<double>(layout.inputs + layout.outputs)) /
+          kElements;
+  // Waking a thread takes 15-17 us; below three times that the caller alone
+  // is as quick, and leaves the thread to others.
+  constexpr double kPerThread = 25;
+  const double worthwhile = microseconds / kPerThread;
+  return worthwhile < 2
+             ? 1
+             : static_cast<int>(std::min<double>(threads, worthwhile));
+}
+
+}  // namespace blocksparse

@@ -1,0 +1,18 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// How many threads a product pays for.
+#ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_WORTH_H_
+#define TF_BLOCKSPARSE_CC_KERNELS_CPU_WORTH_H_
+
+#include <cstdint>
+
+#include "cc/layout/layout.h"
+
+namespace blocksparse {
+
+// At most `threads`; 1 for a product that ends about as soon as another thread
+// would have woken up. A rough count of the work is enough for that.
+int WorthwhileThreads(const Layout& layout, int64_t rows, int threads);
+
+}  // namespace blocksparse
+
+#endif  // TF_BLOCKSPARSE_CC_KERNELS_CPU_WORTH_H_
