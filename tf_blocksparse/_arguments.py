@@ -57,7 +57,7 @@ def fraction(name: str, value: object, advice: str) -> float:
     if (
         isinstance(value, bool)
         or not isinstance(value, numbers.Real)
-        or not 0 <= value <= 1
+        or not 0 <= value <= 1  # type: ignore[operator]
     ):
         raise ValueError(
             f"{name}: got {shown(value)}, expected a number from 0 to 1; "
