@@ -100,7 +100,7 @@ def main():
             # Not ./build: beside a file BUILD one would take it for Bazel's.
             options={"build": {"build_base": ".build"}},
         )
-    except bazel_command.CannotBuild as error:
+    except bazel_command.CannotBuildError as error:
         sys.exit(f"error: {error}")
     except subprocess.CalledProcessError as error:
         sys.exit(f"error: {error.cmd[0]} failed, see above")

@@ -25,7 +25,7 @@ _DEBIAN_REPOSITORIES = {
 }
 
 
-class CannotBuild(Exception):
+class CannotBuildError(Exception):
     """One line: what is missing and what to do."""
 
 
@@ -36,33 +36,32 @@ def find_bazel():
         path = shutil.which(name)
         if path:
             return path
-    raise CannotBuild(
+    raise CannotBuildError(
         f"no {chosen or 'bazel or bazelisk'} in PATH: install Bazel, run "
         "`make setup`, or set BAZEL to its path"
     )
 
 
 def check_system():
-    """Raises CannotBuild where the library cannot be built."""
+    """Raises CannotBuildError where the library cannot be built."""
     if sys.platform != "linux":
-        raise CannotBuild(
-            f"tf_blocksparse builds on Linux only; this is "
+        raise CannotBuildError(
+            "tf_blocksparse builds on Linux only; this is "
             f"{platform.system()}. Use a Linux machine, WSL 2 or a container"
         )
-    compiler = os.environ.get("CC", "gcc")
-    for name in [compiler.split()[0], "g++"]:
-        if not shutil.which(name):
-            raise CannotBuild(
-                f"no {name} in PATH: install a C++17 compiler, for instance "
-                "`apt-get install g++`"
-            )
+    compiler = os.environ.get("CC", "g++")
+    if not shutil.which(compiler):
+        raise CannotBuildError(
+            f"no {compiler} in PATH: install a C++17 compiler, for instance by "
+            "`apt-get install g++`"
+        )
 
 
 def flags(bazel, python=sys.executable):
     """Returns the flags for this Bazel, this Python and its TensorFlow."""
     found = tensorflow_wheel.find()
     if found is None:
-        raise CannotBuild(
+        raise CannotBuildError(
             f"no TensorFlow in {sys.prefix}: pip install "
             f"'{tensorflow_wheel.requirement()}' (or tensorflow) first"
         )
@@ -111,7 +110,7 @@ def main():
     try:
         check_system()
         lines = [f"build {flag}" for flag in flags(find_bazel())]
-    except CannotBuild as error:
+    except CannotBuildError as error:
         sys.exit(f"error: {error}")
     # Only here: a user's newer compiler may warn of what ours does not.
     lines.append("build --per_file_copt=^cc/.*@-Werror")

@@ -48,8 +48,8 @@ def _googletest_repository_impl(repository_ctx):
         "/usr/src/googletest",
     ))
     if not sources.exists:
-        fail("no GoogleTest sources in %s: install Debian's package " % sources +
-             "googletest or set GOOGLETEST_SOURCES")
+        fail(("no GoogleTest sources in %s: install Debian's package " +
+              "googletest or set GOOGLETEST_SOURCES") % sources)
     for name in ["googlemock", "googletest"]:
         repository_ctx.symlink(sources.get_child(name), name)
     repository_ctx.symlink(Label("//cc/bazel:googletest.BUILD"), "BUILD")

@@ -1,0 +1,177 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""What leaves the house: the op library's symbols, and the wheel."""
+
+import json
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import zipfile
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "tf_blocksparse"
+LIBRARY = PACKAGE / "libtf_blocksparse.so"
+
+# Namespaces that TensorFlow's framework library or the C++ runtime defines.
+CXX_SYMBOL = re.compile(
+    r"""(?: (?: vtable | typeinfo | VTT ) [ ] for [ ] | guard variable [ ] for
+        [ ] )?
+    # A template's instance is written with the type it returns.
+    (?: [\w:<>,*&() ]+ [ ] )?
+    (?: tensorflow | tsl | absl(?:::lts_\d+)? | Eigen | google::protobuf
+        | std | __cxxabiv1 | __gnu_cxx ) ::""",
+    re.VERBOSE,
+)
+OPERATOR = re.compile(r"operator (new|delete)(\[\])?\(")
+# What C defines carries the version of the library it is from.
+C_SYMBOL = re.compile(r"\w+@(GLIBC|GCC|CXXABI|GLIBCXX)_[\d.]+$")
+# Weak; of the compiler's start files.
+START_FILES = {
+    "_ITM_deregisterTMCloneTable",
+    "_ITM_registerTMCloneTable",
+    "__gmon_start__",
+}
+
+
+def run(*command, **kwargs):
+    """Returns what the command prints; its complaints are in the failure."""
+    done = subprocess.run(command, capture_output=True, text=True, **kwargs)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def symbols(which):
+    lines = run("nm", "-D", "-C", which, LIBRARY).splitlines()
+    return [line[16:].strip().split(" ", 1)[1] for line in lines]
+
+
+def is_allowed(symbol):
+    return (
+        symbol in START_FILES
+        or CXX_SYMBOL.match(symbol)
+        or OPERATOR.match(symbol)
+        or C_SYMBOL.match(symbol)
+    )
+
+
+def test_library_wants_nothing_but_tensorflow_and_the_runtime():
+    undefined = symbols("--undefined-only")
+    assert any("tensorflow::OpKernel" in symbol for symbol in undefined)
+    assert [symbol for symbol in undefined if not is_allowed(symbol)] == []
+
+
+@pytest.mark.parametrize(
+    "symbol", ["blocksparse::RunMatmul(int)", "cudaMalloc", "xla::Shape()"]
+)
+def test_allow_list_lets_no_other_symbol_pass(symbol):
+    assert not is_allowed(symbol)
+
+
+def test_library_exports_nothing():
+    # Ops register themselves when the library is loaded; an exported copy of
+    # an inline function could replace another library's.
+    assert symbols("--defined-only") == []
+
+
+def test_library_links_to_no_other_and_searches_no_path():
+    dynamic = run("readelf", "--dynamic", "--wide", LIBRARY)
+    needed = re.findall(r"\(NEEDED\).*\[(.*)\]", dynamic)
+    assert set(needed) <= {
+        "libtensorflow_framework.so.2",
+        "libstdc++.so.6",
+        "libm.so.6",
+        "libgcc_s.so.1",
+        "libpthread.so.0",
+        "libc.so.6",
+    }
+    assert "libtensorflow_framework.so.2" in needed
+    assert not re.search(r"\((RPATH|RUNPATH)\)", dynamic)
+    assert bytes(ROOT) not in LIBRARY.read_bytes()
+
+
+def test_built_for_says_this_tensorflow():
+    import tensorflow as tf
+
+    built_for = json.loads((PACKAGE / "built_for.json").read_text())
+    assert built_for == {"tensorflow": tf.__version__}
+
+
+def test_other_minor_is_one_readable_line(tmp_path):
+    shutil.copytree(PACKAGE, tmp_path / "tf_blocksparse")
+    built_for = tmp_path / "tf_blocksparse/built_for.json"
+    built_for.write_text('{"tensorflow": "2.3.1"}')
+    done = subprocess.run(
+        [sys.executable, "-c", "import tf_blocksparse"],
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    last = done.stderr.strip().splitlines()[-1]
+    assert re.match(
+        r"ImportError: tf_blocksparse: built for TensorFlow 2\.3, found \d",
+        last,
+    )
+    assert "pip install" in last
+    assert "undefined symbol" not in done.stderr
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("wheel")
+    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
+    run(*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT)
+    (path,) = folder.iterdir()
+    return path
+
+
+@pytest.mark.slow
+def test_wheel_is_for_every_python_and_holds_the_library(wheel):
+    assert re.fullmatch(
+        r"tf_blocksparse-[\d.]+-py3-none-linux_\w+\.whl", wheel.name
+    )
+    with zipfile.ZipFile(wheel) as archive:
+        names = archive.namelist()
+        metadata = archive.read(
+            next(name for name in names if name.endswith("/METADATA"))
+        ).decode()
+    assert "tf_blocksparse/libtf_blocksparse.so" in names
+    assert "tf_blocksparse/built_for.json" in names
+    sources = {
+        path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py")
+    }
+    assert {name for name in names if name.endswith(".py")} == sources
+    version = json.loads((PACKAGE / "built_for.json").read_text())["tensorflow"]
+    minor = ".".join(version.split(".")[:2])
+    for requirement in [
+        f'tensorflow-cpu=={minor}.*; extra == "cpu"',
+        f'tensorflow[and-cuda]=={minor}.*; extra == "gpu"',
+    ]:
+        assert f"Requires-Dist: {requirement}" in metadata
+    assert not re.search(r"Requires-Dist: tensorflow[^;]*$", metadata)
+
+
+USE_IT = """
+import numpy as np
+import tf_blocksparse as bs
+
+layout = bs.BlockLayout.random((64, 96), 16, sparsity=0.5, seed=1)
+blocks = np.ones((layout.nnz, 16, 16), np.float32)
+x = np.ones((4, 64), np.float32)
+y = bs.ops.matmul(x, blocks, layout)
+np.testing.assert_array_equal(y, x @ layout.to_dense(blocks))
+print(bs.library_path())
+"""
+
+
+@pytest.mark.slow
+def test_wheel_works_in_a_clean_environment(wheel, tmp_path):
+    run(sys.executable, "-m", "venv", tmp_path / "venv")
+    python = tmp_path / "venv/bin/python"
+    pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    run(*pip, "install", f"{wheel}[cpu]")
+    path = run(python, "-c", USE_IT, cwd=tmp_path).strip()
+    assert path.startswith(str(tmp_path / "venv"))
