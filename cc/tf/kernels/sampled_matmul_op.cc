@@ -57,7 +57,7 @@ class SampledMatmulOp : public BaseOp {
     Layout& layout = problem->layout;
     TF_RETURN_IF_ERROR(ReadLayout(ctx, 2, block_size_[0], block_size_[1],
                                   /*nnz=*/-1, &layout));
-    TF_RETURN_IF_ERROR(CheckView(layout.forward, "forward view"));
+    TF_RETURN_IF_ERROR(CheckView(layout.transposed, "transposed view"));
     TF_RETURN_IF_ERROR(ReadGate(ctx, 3, layout.nnz, &problem->gate));
     problem->features_first = features_first();
     problem->x_dtype = x_dtype();
