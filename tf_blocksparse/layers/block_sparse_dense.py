@@ -155,7 +155,9 @@ class BlockSparseDense(keras.layers.Layer):
             self.block_size = layout.block_size
             self.sparsity = layout.sparsity
         self._given_layout = layout
-        self.blocks = self.bias = self.packed_layout = None
+        self.blocks: Any = None
+        self.bias: Any = None
+        self.packed_layout: Any = None
         self.input_spec = keras.layers.InputSpec(min_ndim=2)
         self.supports_masking = True
         self.supports_jit = False
