@@ -116,54 +116,52 @@ inline Vector<T, kParts * kLanes> LoadParts(const T* const* parts,
   }
 }
 
+// Where `count` is a whole vector, and where a block ends within it.
+template <int kLanes, typename From>
+inline auto LoadSome(const From* from, int64_t count) {
+  if (count == kLanes) return Load<kLanes>(from);
+  Vector<Compute<From>, kLanes> values = {};
+  for (int64_t j = 0; j < count; ++j) values[j] = Widen(from[j]);
+  return values;
+}
+template <int kLanes, typename V, typename To>
+inline void StoreSome(V values, int64_t count, To* to) {
+  if (count == kLanes) return Store<kLanes>(values, to);
+  for (int64_t j = 0; j < count; ++j) Narrow(values[j], to + j);
+}
+
 // Writes or adds `count` sums of one row of a block.
 template <int kLanes, typename T, typename Stored>
 inline void StoreSums(const SampledMatmulTask& task, Vector<T, kLanes> sums,
                       int64_t block, int64_t offset, int64_t count) {
   const SampledMatmulProblem& p = *task.problem;
   T* partial = static_cast<T*>(task.partial) + offset;
-  if (!task.first_pass) {
-    if (count >= kLanes) {
-      sums += Load<kLanes>(partial);
-    } else {
-      for (int64_t j = 0; j < count; ++j) sums[j] += partial[j];
-    }
-  }
-  const auto write = [&](auto* to) {
-    if (count >= kLanes) {
-      Store<kLanes>(sums, to);
-    } else {
-      for (int64_t j = 0; j < count; ++j) Narrow(sums[j], to + j);
-    }
-  };
-  if (!task.last_pass) return write(partial);
+  if (!task.first_pass) sums += LoadSome<kLanes>(partial, count);
+  if (!task.last_pass) return StoreSome<kLanes>(sums, count, partial);
   if (p.gate != nullptr) sums *= static_cast<T>(p.gate[block]);
-  write(static_cast<Stored*>(p.blocks) + offset);
+  StoreSome<kLanes>(sums, count, static_cast<Stored*>(p.blocks) + offset);
 }
 
-// The sums of kGroup rows of the blocks, from `first` on, in kColumns registers
-// of columns.
-template <int kParts, int kLanes, int kGroup, int kColumns, typename T,
-          typename Stored>
-void AccumulateSampled(const SampledMatmulTask& task, const T* a,
-                       int64_t padded, int64_t first,
-                       const ColumnPart<T>* parts) {
+// tile[i][j] = the sums of row i of the blocks in register j of columns. Apart
+// from what follows it, so that the compiler keeps all sums in registers.
+template <int kParts, int kLanes, int kGroup, int kColumns, typename T>
+__attribute__((noinline)) void MultiplySampled(
+    int64_t rows, const T* a, int64_t a_stride, const ColumnPart<T>* parts,
+    int64_t b_stride, Vector<T, kParts * kLanes> (&tile)[kGroup][kColumns]) {
   typedef Vector<T, kParts * kLanes> V;
-  const Layout& layout = task.problem->layout;
   const T* columns[kColumns * kParts];
 #pragma GCC unroll 16
   for (int i = 0; i < kColumns * kParts; ++i) columns[i] = parts[i].columns;
   V acc[kGroup][kColumns] = {};
-  a += first;
-  for (int64_t n = 0; n < task.rows; ++n) {
+  for (int64_t n = 0; n < rows; ++n) {
     V b[kColumns];
 #pragma GCC unroll 4
     for (int j = 0; j < kColumns; ++j) {
-      b[j] = LoadParts<kParts, kLanes>(columns + j * kParts, n * padded);
+      b[j] = LoadParts<kParts, kLanes>(columns + j * kParts, n * b_stride);
     }
 #pragma GCC unroll 8
     for (int i = 0; i < kGroup; ++i) {
-      const V scale = Broadcast<V>(a[n * layout.block_inputs + i]);
+      const V scale = Broadcast<V>(a[n * a_stride + i]);
 #pragma GCC unroll 4
       for (int j = 0; j < kColumns; ++j) acc[i][j] += b[j] * scale;
     }
@@ -171,18 +169,30 @@ void AccumulateSampled(const SampledMatmulTask& task, const T* a,
 #pragma GCC unroll 8
   for (int i = 0; i < kGroup; ++i) {
 #pragma GCC unroll 4
-    for (int j = 0; j < kColumns; ++j) {
-      Vector<T, kLanes> sums[kParts];
-      __builtin_memcpy(sums, &acc[i][j], sizeof sums);
-#pragma GCC unroll 4
-      for (int part = 0; part < kParts; ++part) {
-        const ColumnPart<T>& to = parts[j * kParts + part];
-        if (to.block < 0) continue;
-        const int64_t row = to.block * layout.block_inputs + first + i;
-        StoreSums<kLanes, T, Stored>(task, sums[part], to.block,
-                                     row * layout.block_outputs + to.first,
-                                     to.outputs);
-      }
+    for (int j = 0; j < kColumns; ++j) tile[i][j] = acc[i][j];
+  }
+}
+
+// Rows [first, first + kGroup) of the blocks in kColumns registers of columns.
+template <int kParts, int kLanes, int kGroup, int kColumns, typename T,
+          typename Stored>
+void AccumulateSampled(const SampledMatmulTask& task, const T* a,
+                       int64_t padded, int64_t first,
+                       const ColumnPart<T>* parts) {
+  const Layout& layout = task.problem->layout;
+  Vector<T, kParts * kLanes> tile[kGroup][kColumns];
+  MultiplySampled<kParts, kLanes, kGroup, kColumns, T>(
+      task.rows, a + first, layout.block_inputs, parts, padded, tile);
+  for (int i = 0; i < kColumns * kParts; ++i) {
+    const ColumnPart<T>& part = parts[i];
+    if (part.block < 0) continue;
+    for (int g = 0; g < kGroup; ++g) {
+      const T* sums = reinterpret_cast<const T*>(&tile[g][i / kParts]);
+      const int64_t row = part.block * layout.block_inputs + first + g;
+      StoreSums<kLanes, T, Stored>(
+          task, Load<kLanes>(sums + i % kParts * kLanes), part.block,
+          row * layout.block_outputs + part.first,
+          part.outputs < kLanes ? part.outputs : kLanes);
     }
   }
 }

@@ -34,35 +34,40 @@ inline void TransposeSteps(V (&rows)[kLanes]) {
   }
 }
 
-// to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns.
-template <typename To, typename From>
+// to[j * to_stride + i] = from[i * from_stride + j] for i < rows, j < columns:
+// squares of a full register's lanes, what is left over in squares of half the
+// lanes, and so on.
+template <typename To, typename From, int kLanes = kFullLanes<Compute<From>>>
 void CopyTransposed(const From* from, int64_t from_stride, int64_t rows,
                     int64_t columns, To* to, int64_t to_stride) {
-  using T = Compute<From>;
-  constexpr int kLanes = kFullLanes<T>;
-  for (int64_t i = 0; i < rows; i += kLanes) {
-    for (int64_t j = 0; j < columns; j += kLanes) {
+  const int64_t square_rows = rows / kLanes * kLanes;
+  const int64_t square_columns = columns / kLanes * kLanes;
+  for (int64_t i = 0; i < square_rows; i += kLanes) {
+    for (int64_t j = 0; j < square_columns; j += kLanes) {
       const From* source = from + i * from_stride + j;
       To* target = to + j * to_stride + i;
-      if (i + kLanes <= rows && j + kLanes <= columns) {
-        Vector<T, kLanes> tile[kLanes];
+      Vector<Compute<From>, kLanes> square[kLanes];
 #pragma GCC unroll 16
-        for (int r = 0; r < kLanes; ++r) {
-          tile[r] = Load<kLanes>(source + r * from_stride);
-        }
-        TransposeSteps<kLanes / 2, kLanes>(tile);
+      for (int r = 0; r < kLanes; ++r) {
+        square[r] = Load<kLanes>(source + r * from_stride);
+      }
+      TransposeSteps<kLanes / 2, kLanes>(square);
 #pragma GCC unroll 16
-        for (int r = 0; r < kLanes; ++r) {
-          Store<kLanes>(tile[r], target + r * to_stride);
-        }
-        continue;
+      for (int r = 0; r < kLanes; ++r) {
+        Store<kLanes>(square[r], target + r * to_stride);
       }
-      for (int64_t r = 0; r < kLanes && i + r < rows; ++r) {
-        for (int64_t c = 0; c < kLanes && j + c < columns; ++c) {
-          Narrow(Widen(source[r * from_stride + c]),
-                 target + c * to_stride + r);
-        }
-      }
+    }
+  }
+  if constexpr (kLanes > 1) {
+    if (square_columns < columns) {
+      CopyTransposed<To, From, kLanes / 2>(
+          from + square_columns, from_stride, square_rows,
+          columns - square_columns, to + square_columns * to_stride, to_stride);
+    }
+    if (square_rows < rows) {
+      CopyTransposed<To, From, kLanes / 2>(
+          from + square_rows * from_stride, from_stride, rows - square_rows,
+          columns, to + square_rows, to_stride);
     }
   }
 }
