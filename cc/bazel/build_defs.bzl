@@ -17,6 +17,11 @@ _KERNEL_COPTS = [
     "-O3",
     "-ffp-contract=fast",
     "-fno-math-errno",
+    # Vectors wider than the target's registers are passed between functions
+    # of one file only, so their calling convention does not matter.
+    "-Wno-psabi",
+    # GCC 12 finds one in its own header of AVX-512 intrinsics.
+    "-Wno-maybe-uninitialized",
 ]
 
 ISA_COPTS = {

@@ -109,4 +109,29 @@ std::string ValidateView(const LayoutView& view, const char* what) {
   return std::string();
 }
 
+std::string ValidateViews(const Layout& layout) {
+  std::string error = ValidateView(layout.forward, "forward view");
+  if (error.empty()) {
+    error = ValidateView(layout.transposed, "transposed view");
+  }
+  if (!error.empty()) return error;
+  const LayoutView& forward = layout.forward;
+  const LayoutView& transposed = layout.transposed;
+  bool agrees = true;
+  for (int64_t c = 0; c < transposed.targets; ++c) {
+    for (int64_t e = transposed.splits[c]; e < transposed.splits[c + 1]; ++e) {
+      const int32_t block = transposed.block_id[e];
+      const int32_t k = transposed.index[e];
+      agrees &= (forward.index[block] == c) & (forward.splits[k] <= block) &
+                (block < forward.splits[k + 1]);
+    }
+  }
+  if (!agrees) {
+    return Message(
+        "the layout's two views name different blocks; expected a packed "
+        "layout as BlockLayout.packed makes it");
+  }
+  return std::string();
+}
+
 }  // namespace blocksparse

@@ -54,6 +54,11 @@ std::string ParseLayout(const int32_t* packed, int64_t length, int64_t inputs,
 // range. `what` names the view in the message. Empty string, or what is wrong.
 std::string ValidateView(const LayoutView& view, const char* what);
 
+// Checks both views, and that they name the same blocks: then the transposed
+// view names every block exactly once, and a kernel that walks it writes all.
+// Empty string, or what is wrong.
+std::string ValidateViews(const Layout& layout);
+
 }  // namespace blocksparse
 
 #endif  // TF_BLOCKSPARSE_CC_LAYOUT_LAYOUT_H_
