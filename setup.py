@@ -24,14 +24,25 @@ import tensorflow_wheel  # noqa: E402
 BUILT = ["libtf_blocksparse.so", "built_for.json"]
 
 
+class Distribution(setuptools.Distribution):
+    """One that holds machine code, though no extension of setuptools."""
+
+    def has_ext_modules(self):
+        return True
+
+
 class BuildPy(build_py):
     """Adds what Bazel builds to the Python files."""
 
     def run(self):
+        folder = ROOT / "tf_blocksparse"
+        if not self.editable_mode:
+            folder = pathlib.Path(self.build_lib) / "tf_blocksparse"
+            # setuptools would pack what an earlier build has left there.
+            shutil.rmtree(folder, ignore_errors=True)
         super().run()
-        folder = ROOT if self.editable_mode else pathlib.Path(self.build_lib)
         for path in _bazel_build():
-            target = folder / "tf_blocksparse" / path.name
+            target = folder / path.name
             # Bazel's are read-only, and so would be a copy to copy over.
             target.unlink(missing_ok=True)
             shutil.copyfile(path, target)
@@ -39,10 +50,6 @@ class BuildPy(build_py):
 
 class BdistWheel(bdist_wheel):
     """One wheel for every Python: the library does not link to it."""
-
-    def finalize_options(self):
-        super().finalize_options()
-        self.root_is_pure = False
 
     def get_tag(self):
         return "py3", "none", super().get_tag()[2]
@@ -91,6 +98,7 @@ def main():
     try:
         bazel_command.check_system()
         setuptools.setup(
+            distclass=Distribution,
             cmdclass={
                 "bdist_wheel": BdistWheel,
                 "build_py": BuildPy,
