@@ -36,7 +36,7 @@ def to_dense(blocks: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
     table = tf.concat([tf.zeros([1, b_in, b_out], blocks.dtype), blocks], 0)
     number = np.zeros(parts.grid, np.int32)
     number[_places(parts)] = np.arange(1, blocks.shape[0] + 1)
-    tiles = tf.transpose(tf.gather(table, number), [0, 2, 1, 3])
+    tiles = tf.transpose(tf.gather_nd(table, number[..., None]), [0, 2, 1, 3])
     whole = tf.reshape(tiles, [rows * b_in, columns * b_out])
     return whole[: parts.inputs, : parts.outputs]
 

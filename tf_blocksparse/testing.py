@@ -3,7 +3,6 @@
 
 import dataclasses
 import itertools
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -149,21 +148,31 @@ class Problem:
         )
 
 
-def problems(stride: int = 1) -> Iterator[Problem]:
+def problems(stride: int = 1) -> list[Problem]:
     """The table of all problems, or every `stride`-th of it.
 
     A prime stride meets every value of every column, in ever new company.
 
-    >>> sum(1 for _ in problems()), sum(1 for _ in problems(stride=101))
+    >>> len(problems()), len(problems(stride=101))
     (15552, 154)
     """
     table = itertools.product(
         LAYOUT_KINDS, BLOCK_SIZES, ROWS, DTYPES, (False, True), (-1, 0)
     )
-    row: Any
-    for row in itertools.islice(table, None, None, stride):
-        kind, block_size, rows, dtypes, transpose, axis = row
-        yield Problem(kind, block_size, rows, *dtypes, transpose, axis)
+    return [
+        Problem(
+            kind=kind,
+            block_size=block_size,  # type: ignore[arg-type]
+            rows=rows,
+            x_dtype=dtypes[0],
+            blocks_dtype=dtypes[1],
+            transpose=transpose,
+            feature_axis=axis,
+        )
+        for kind, block_size, rows, dtypes, transpose, axis in (
+            itertools.islice(table, None, None, stride)
+        )
+    ]
 
 
 def rounding(dtype: Any) -> float:
