@@ -8,6 +8,7 @@ library would not load in the user's. So it is one only where there is none.
 
 import sys
 
+import bazel_command
 import tensorflow_wheel
 from setuptools import build_meta
 
@@ -22,10 +23,14 @@ prepare_metadata_for_build_editable = (
 
 
 def get_requires_for_build_wheel(config_settings=None):
+    # Before pip has downloaded anything for a build that cannot work.
+    try:
+        bazel_command.check_system()
+        bazel_command.find_bazel()
+    except bazel_command.CannotBuildError as error:
+        sys.exit(f"error: {error}")
     requires = build_meta.get_requires_for_build_wheel(config_settings)
-    # Where no wheel of TensorFlow fits, setup.py says so in one line; asking
-    # for it would bury that under pip's.
-    if tensorflow_wheel.find() is None and sys.platform == "linux":
+    if tensorflow_wheel.find() is None:
         requires.append(tensorflow_wheel.requirement())
     return requires
 
