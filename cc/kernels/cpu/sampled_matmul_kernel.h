@@ -273,7 +273,7 @@ void SampledMatmulParts(const SampledMatmulTask& task) {
       const bool closed = p.gate != nullptr && p.gate[block] == 0;
       const bool partly =
           inputs < layout.block_inputs || outputs < layout.block_outputs;
-      if (task.last_pass && (closed || partly)) {
+      if (task.first_pass && (closed || partly)) {
         __builtin_memset(static_cast<Stored*>(p.blocks) + block * size, 0,
                          size * sizeof(Stored));
       }
