@@ -26,11 +26,11 @@ help:  ## list the commands
 	expand -t 14
 
 .PHONY: setup
-setup: $(VENV)/installed  ## install what is missing: .venv, TensorFlow, Bazel
+setup: $(VENV)/.installed  ## install what is missing: .venv, TensorFlow, Bazel
 	@cc/bazel/install_bazel.sh
 	$(PY) cc/bazel/bazel_command.py
 
-$(VENV)/python: cc/bazel/check_python.py
+$(VENV)/.checked: cc/bazel/check_python.py
 	@if [[ -x $(PY) ]]; then
 	  $(PY) cc/bazel/check_python.py
 	else
@@ -45,8 +45,8 @@ $(VENV)/python: cc/bazel/check_python.py
 	fi
 	touch $@
 
-$(VENV)/installed: .ci/requirements.txt cc/bazel/tensorflow_wheel.py \
-		$(VENV)/python
+$(VENV)/.installed: .ci/requirements.txt cc/bazel/tensorflow_wheel.py \
+		$(VENV)/.checked
 	@wanted=$$($(PY) cc/bazel/tensorflow_wheel.py --requirement $(TENSORFLOW))
 	echo "installing $$wanted and the tools into $(VENV)"
 	$(PY) -m pip install --quiet --disable-pip-version-check \
@@ -87,7 +87,7 @@ BAZEL_FILES = ls BUILD MODULE.bazel WORKSPACE WORKSPACE.bzlmod; \
 	find cc -name BUILD -o -name '*.BUILD' -o -name '*.bzl' -o -name WORKSPACE
 
 .PHONY: lint
-lint: $(VENV)/installed $(BUILDIFIER)  ## check style and types
+lint: $(VENV)/.installed $(BUILDIFIER)  ## check style and types
 	@$(VENV)/bin/ruff check --quiet $(PYTHON_FILES)
 	$(VENV)/bin/ruff format --quiet --check $(PYTHON_FILES) || {
 	  echo "error: not formatted as by \`make format\` (ruff format --diff)" >&2
@@ -99,13 +99,13 @@ lint: $(VENV)/installed $(BUILDIFIER)  ## check style and types
 	echo "lint: no complaints"
 
 .PHONY: format
-format: $(VENV)/installed $(BUILDIFIER)  ## rewrite the sources in style
+format: $(VENV)/.installed $(BUILDIFIER)  ## rewrite the sources in style
 	@$(VENV)/bin/ruff check --quiet --fix $(PYTHON_FILES) || true
 	$(VENV)/bin/ruff format --quiet $(PYTHON_FILES)
 	$(CXX_FILES) | xargs $(VENV)/bin/clang-format -i
 	{ $(BAZEL_FILES); } | xargs $(BUILDIFIER) --lint=fix
 
-$(BUILDIFIER): | $(VENV)/installed
+$(BUILDIFIER): | $(VENV)/.installed
 	@command -v npm >/dev/null || {
 	  echo "error: buildifier comes through npm, and there is no npm in PATH:" \
 	    "install it (apt-get install npm) or name a buildifier" \
