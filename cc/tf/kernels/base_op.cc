@@ -65,17 +65,13 @@ absl::Status BaseOp::ReadLayout(OpKernelContext* ctx, int index,
     return InvalidArgument("layout has shape ", packed.shape().DebugString(),
                            ", expected a vector as BlockLayout.packed is");
   }
-  const std::string error =
-      ParseLayout(packed.flat<int32_t>().data(), packed.NumElements(), inputs_,
-                  outputs_, block_inputs, block_outputs, nnz, layout);
-  if (!error.empty()) return InvalidArgument(error);
-  return absl::OkStatus();
+  return ToStatus(ParseLayout(packed.flat<int32_t>().data(),
+                              packed.NumElements(), inputs_, outputs_,
+                              block_inputs, block_outputs, nnz, layout));
 }
 
-absl::Status BaseOp::CheckView(const LayoutView& view, const char* name) {
-  const std::string error = ValidateView(view, name);
-  if (!error.empty()) return InvalidArgument(error);
-  return absl::OkStatus();
+absl::Status BaseOp::ToStatus(const std::string& error) {
+  return error.empty() ? absl::OkStatus() : InvalidArgument(error);
 }
 
 absl::Status BaseOp::ReadGate(OpKernelContext* ctx, int index, int64_t nnz,

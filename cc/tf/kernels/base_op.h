@@ -4,6 +4,7 @@
 #define TF_BLOCKSPARSE_CC_TF_KERNELS_BASE_OP_H_
 
 #include <cstdint>
+#include <string>
 
 #include "cc/base/dtype.h"
 #include "cc/base/isa.h"
@@ -30,11 +31,13 @@ class BaseOp : public tensorflow::OpKernel {
                                tensorflow::TensorShape* shape) const;
 
   // Reads input `index`. nnz is -1 to be inferred. The views that a product
-  // reads are still to be checked with CheckView.
+  // reads are still to be validated.
   absl::Status ReadLayout(tensorflow::OpKernelContext* ctx, int index,
                           int64_t block_inputs, int64_t block_outputs,
                           int64_t nnz, Layout* layout) const;
-  static absl::Status CheckView(const LayoutView& view, const char* name);
+
+  // OK for an empty string, else an InvalidArgument that says so.
+  static absl::Status ToStatus(const std::string& error);
 
   // Reads input `index` if there is a gate, else *gate is null.
   absl::Status ReadGate(tensorflow::OpKernelContext* ctx, int index,

@@ -31,9 +31,9 @@ absl::Status MatmulBaseOp::ReadProblem(OpKernelContext* ctx,
   Layout& layout = problem->layout;
   TF_RETURN_IF_ERROR(
       ReadLayout(ctx, 2, blocks.dim_size(1), blocks.dim_size(2), nnz, &layout));
-  TF_RETURN_IF_ERROR(transpose_
-                         ? CheckView(layout.transposed, "transposed view")
-                         : CheckView(layout.forward, "forward view"));
+  TF_RETURN_IF_ERROR(
+      ToStatus(transpose_ ? ValidateView(layout.transposed, "transposed view")
+                          : ValidateView(layout.forward, "forward view")));
   TF_RETURN_IF_ERROR(ReadGate(ctx, 3, nnz, &problem->gate));
   TF_RETURN_IF_ERROR(ReplaceFeatures(x, y_features(), y_shape));
   problem->transpose = transpose_;

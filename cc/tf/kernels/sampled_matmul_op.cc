@@ -1,5 +1,4 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-#include <string>
 #include <vector>
 
 #include "cc/kernels/cpu/matmul.h"
@@ -58,8 +57,7 @@ class SampledMatmulOp : public BaseOp {
     Layout& layout = problem->layout;
     TF_RETURN_IF_ERROR(ReadLayout(ctx, 2, block_size_[0], block_size_[1],
                                   /*nnz=*/-1, &layout));
-    const std::string error = ValidateViews(layout);
-    if (!error.empty()) return InvalidArgument(error);
+    TF_RETURN_IF_ERROR(ToStatus(ValidateViews(layout)));
     TF_RETURN_IF_ERROR(ReadGate(ctx, 3, layout.nnz, &problem->gate));
     problem->features_first = features_first();
     problem->x_dtype = x_dtype();
