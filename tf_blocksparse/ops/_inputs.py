@@ -34,7 +34,7 @@ def blocks_tensor(blocks: Any, layout: Resolved, hint: Any) -> tf.Tensor:
 
     The dtype of `hint`, if it is a tensor, decides that of other values.
     """
-    dtype_hint = hint.dtype if is_tensor(hint) else tf.float32
+    dtype_hint = hint.dtype if is_tensor(hint) else None
     blocks = tf.convert_to_tensor(blocks, dtype_hint=dtype_hint)
     expected = tf.TensorShape([layout.nnz, *layout.block_size])
     if not blocks.shape.is_compatible_with(expected):
