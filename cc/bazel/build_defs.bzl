@@ -90,6 +90,8 @@ def room_tests(deps, size = "small", **kwargs):
             size = size,
             srcs = [src],
             copts = COPTS,
+            # Hidden symbols are not to be had from a shared library.
+            linkstatic = True,
             deps = deps + ["@googletest//:gtest_main"],
             **kwargs
         )

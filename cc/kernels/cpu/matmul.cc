@@ -133,24 +133,34 @@ void RunSegment(const Segment& segment, MatmulTask task,
       });
 }
 
+MatmulPlan MakePlan(const MatmulKernel& kernel, const MatmulKernel& tail,
+                    const MatmulProblem& problem, int threads) {
+  MatmulPlan plan;
+  plan.kernel = &kernel;
+  plan.tail_kernel = &tail;
+  plan.kernel_name = kernel.name;
+  plan.threads = WorthwhileThreads(problem.layout, problem.rows, threads);
+  const MatmulTask task = FirstTask(problem);
+  plan.scratch_bytes = plan.threads * std::max(ScratchOf(kernel, task).Bytes(),
+                                               ScratchOf(tail, task).Bytes());
+  return plan;
+}
+
 }  // namespace
 
 MatmulPlan PlanMatmul(const MatmulProblem& problem, int threads, Isa isa) {
-  MatmulPlan plan;
-  const MatmulKernel* whole = Choose(problem, problem.rows, isa);
-  if (whole == nullptr) return plan;
-  plan.kernel = whole;
-  plan.kernel_name = whole->name;
-  const int64_t rest = problem.rows % whole->rows;
-  plan.tail_kernel = problem.rows > whole->rows && rest > 0
-                         ? Choose(problem, rest, isa)
-                         : whole;
-  plan.threads = WorthwhileThreads(problem.layout, problem.rows, threads);
-  const MatmulTask task = FirstTask(problem);
-  plan.scratch_bytes =
-      plan.threads * std::max(ScratchOf(*whole, task).Bytes(),
-                              ScratchOf(*plan.tail_kernel, task).Bytes());
-  return plan;
+  const MatmulKernel* kernel = Choose(problem, problem.rows, isa);
+  if (kernel == nullptr) return MatmulPlan();
+  const int64_t rest = problem.rows % kernel->rows;
+  const MatmulKernel* tail = problem.rows > kernel->rows && rest > 0
+                                 ? Choose(problem, rest, isa)
+                                 : kernel;
+  return MakePlan(*kernel, *tail, problem, threads);
+}
+
+MatmulPlan PlanMatmulWith(const MatmulKernel& kernel,
+                          const MatmulProblem& problem, int threads) {
+  return MakePlan(kernel, kernel, problem, threads);
 }
 
 void RunMatmul(const MatmulProblem& problem, const MatmulPlan& plan,

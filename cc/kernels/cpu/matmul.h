@@ -31,6 +31,9 @@ struct MatmulPlan {
 // Chooses by dtypes, rows, block size and instruction set. The result of
 // RunMatmul does not depend on `threads`.
 MatmulPlan PlanMatmul(const MatmulProblem& problem, int threads, Isa isa);
+// The same with a given kernel for all rows; it must take the problem's dtypes.
+MatmulPlan PlanMatmulWith(const MatmulKernel& kernel,
+                          const MatmulProblem& problem, int threads);
 void RunMatmul(const MatmulProblem& problem, const MatmulPlan& plan,
                const Executor& executor, void* scratch);
 
@@ -43,6 +46,9 @@ struct SampledMatmulPlan {
 
 SampledMatmulPlan PlanSampledMatmul(const SampledMatmulProblem& problem,
                                     int threads, Isa isa);
+SampledMatmulPlan PlanSampledMatmulWith(const SampledMatmulKernel& kernel,
+                                        const SampledMatmulProblem& problem,
+                                        int threads);
 void RunSampledMatmul(const SampledMatmulProblem& problem,
                       const SampledMatmulPlan& plan, const Executor& executor,
                       void* scratch);

@@ -69,12 +69,19 @@ Scratch ScratchOf(const SampledMatmulProblem& problem,
 
 SampledMatmulPlan PlanSampledMatmul(const SampledMatmulProblem& problem,
                                     int threads, Isa isa) {
+  const SampledMatmulKernel* kernel = Choose(problem, isa);
+  if (kernel == nullptr) return SampledMatmulPlan();
+  return PlanSampledMatmulWith(*kernel, problem, threads);
+}
+
+SampledMatmulPlan PlanSampledMatmulWith(const SampledMatmulKernel& kernel,
+                                        const SampledMatmulProblem& problem,
+                                        int threads) {
   SampledMatmulPlan plan;
-  plan.kernel = Choose(problem, isa);
-  if (plan.kernel == nullptr) return plan;
-  plan.kernel_name = plan.kernel->name;
+  plan.kernel = &kernel;
+  plan.kernel_name = kernel.name;
   plan.threads = WorthwhileThreads(problem.layout, problem.rows, threads);
-  const Scratch scratch = ScratchOf(problem, *plan.kernel);
+  const Scratch scratch = ScratchOf(problem, kernel);
   plan.scratch_bytes = scratch.a_panel + scratch.b_panel + scratch.partial;
   return plan;
 }

@@ -1,0 +1,335 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Every row of kernels.inc against the reference: exact on small integers,
+// then within a derived tolerance, on guarded and poisoned memory.
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "cc/base/isa.h"
+#include "cc/kernels/cpu/kernel_table.h"
+#include "cc/kernels/cpu/matmul.h"
+#include "cc/testing/case.h"
+
+namespace blocksparse {
+namespace {
+
+// Runs closures on threads of its own, one each.
+Executor Threads(int threads) {
+  Executor executor;
+  executor.threads = threads;
+  executor.schedule = [](std::function<void()> closure) {
+    std::thread(std::move(closure)).detach();
+  };
+  return executor;
+}
+
+// Scratch that ends at a guard page, as aligned as is promised.
+class Scratch {
+ public:
+  explicit Scratch(size_t bytes)
+      : buffer_((bytes + kScratchAlignment - 1) / kScratchAlignment *
+                kScratchAlignment) {}
+  void* data() const { return buffer_.data(); }
+
+ private:
+  GuardedBuffer buffer_;
+};
+
+void RunWith(const MatmulKernel& kernel, const MatmulProblem& problem,
+             int threads = 1) {
+  const MatmulPlan plan = PlanMatmulWith(kernel, problem, threads);
+  const Scratch scratch(plan.scratch_bytes);
+  RunMatmul(problem, plan, Threads(threads), scratch.data());
+}
+
+void RunWith(const SampledMatmulKernel& kernel,
+             const SampledMatmulProblem& problem, int threads = 1) {
+  const SampledMatmulPlan plan =
+      PlanSampledMatmulWith(kernel, problem, threads);
+  const Scratch scratch(plan.scratch_bytes);
+  RunSampledMatmul(problem, plan, Threads(threads), scratch.data());
+}
+
+struct BlockSize {
+  int32_t inputs;
+  int32_t outputs;
+};
+constexpr BlockSize kBlockSizes[] = {{1, 1},   {2, 2},   {3, 3},   {4, 4},
+                                     {5, 7},   {8, 8},   {8, 16},  {16, 16},
+                                     {20, 12}, {32, 32}, {64, 24}, {128, 64}};
+// Around the registers and tiles of every instruction set.
+constexpr int64_t kRows[] = {0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 70};
+
+// All layouts, block sizes and rows with what else a problem has changing
+// along, so that each pair of settings meets somewhere.
+std::vector<CaseShape> Shapes() {
+  std::vector<CaseShape> shapes;
+  int turn = 0;
+  for (const LayoutKind& kind : LayoutKinds()) {
+    for (const BlockSize& block : kBlockSizes) {
+      // One more or fewer than a multiple of the block, now and then.
+      const int64_t inputs = block.inputs * 4 - (turn % 3 == 1);
+      const int64_t outputs = block.outputs * 5 - (turn % 4 == 1);
+      // Every 5th number of rows, from a start that moves.
+      for (size_t r = turn % 5; r < std::size(kRows); r += 5) {
+        for (int side = 0; side < 4; ++side) {
+          CaseShape shape{&kind,        inputs,        outputs,
+                          block.inputs, block.outputs, kRows[r]};
+          shape.transpose = side & 1;
+          shape.features_first = side & 2;
+          shape.gate = static_cast<GateKind>((turn + side) % 3);
+          shape.bias = (turn + side) % 2;
+          shape.preactivation = (turn + side) % 5 == 0;
+          shape.activation =
+              (turn + side) % 4 == 0 ? Activation::kRelu : Activation::kNone;
+          shapes.push_back(shape);
+        }
+        ++turn;
+      }
+    }
+  }
+  return shapes;
+}
+
+class MatmulKernelTest : public testing::TestWithParam<MatmulKernel> {};
+class SampledMatmulKernelTest
+    : public testing::TestWithParam<SampledMatmulKernel> {};
+
+template <typename Kernel>
+std::string NameOfParam(const testing::TestParamInfo<Kernel>& info) {
+  return info.param.name;
+}
+
+template <typename Kernel>
+std::vector<Kernel> Runnable(KernelList<Kernel> all) {
+  std::vector<Kernel> kernels;
+  for (const Kernel* kernel = all.begin; kernel != all.end; ++kernel) {
+    if (kernel->isa <= DetectIsa()) kernels.push_back(*kernel);
+  }
+  return kernels;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, MatmulKernelTest,
+                         testing::ValuesIn(Runnable(MatmulKernels())),
+                         NameOfParam<MatmulKernel>);
+INSTANTIATE_TEST_SUITE_P(Table, SampledMatmulKernelTest,
+                         testing::ValuesIn(Runnable(SampledMatmulKernels())),
+                         NameOfParam<SampledMatmulKernel>);
+
+TEST_P(MatmulKernelTest, IsExactOnIntegers) {
+  const MatmulKernel& kernel = GetParam();
+  const auto run = [&](const MatmulProblem& p) { RunWith(kernel, p); };
+  for (const CaseShape& shape : Shapes()) {
+    Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
+    ASSERT_EQ(test.CheckMatmul(run, 0), "");
+  }
+}
+
+TEST_P(MatmulKernelTest, ActivationsAreWithinTheirTolerance) {
+  const MatmulKernel& kernel = GetParam();
+  const auto run = [&](const MatmulProblem& p) { RunWith(kernel, p); };
+  for (const Activation activation :
+       {Activation::kRelu, Activation::kGelu, Activation::kSilu,
+        Activation::kTanh, Activation::kSigmoid}) {
+    for (const bool transpose : {false, true}) {
+      CaseShape shape{&LayoutKinds()[6], 60, 47, 8, 8, 21, transpose};
+      shape.bias = true;
+      shape.preactivation = true;
+      shape.activation = activation;
+      Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kUniform);
+      ASSERT_EQ(test.CheckMatmul(run, 1), "");
+    }
+  }
+}
+
+TEST_P(SampledMatmulKernelTest, IsExactOnIntegers) {
+  const SampledMatmulKernel& kernel = GetParam();
+  const auto run = [&](const SampledMatmulProblem& p) { RunWith(kernel, p); };
+  for (const CaseShape& shape : Shapes()) {
+    Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
+    ASSERT_EQ(test.CheckSampled(run, 0), "");
+  }
+}
+
+TEST_P(SampledMatmulKernelTest, AddsUpSeveralPasses) {
+  const SampledMatmulKernel& kernel = GetParam();
+  const auto run = [&](const SampledMatmulProblem& p) { RunWith(kernel, p); };
+  for (const GateKind gate : {GateKind::kNone, GateKind::kMixed}) {
+    CaseShape shape{&LayoutKinds()[6], 63, 70, 8, 12, 2500};
+    shape.gate = gate;
+    Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kUniform);
+    ASSERT_EQ(test.CheckSampled(run, 1), "");
+  }
+}
+
+// Faults that a kernel of either kind could have. Each must be found.
+enum class Fault { kLastUnwritten, kOneUlp, kBlockLeftOut };
+
+// One ulp up, which for -0 and 0 is a subnormal.
+void Nudge(float* value) {
+  int32_t bits;
+  __builtin_memcpy(&bits, value, sizeof bits);
+  ++bits;
+  __builtin_memcpy(value, &bits, sizeof bits);
+}
+
+TEST(PlantedFaultTest, IsFoundInEveryMatmulKernelOfFloat) {
+  for (const MatmulKernel& kernel : Runnable(MatmulKernels())) {
+    if (kernel.x_dtype != Dtype::kFloat32 ||
+        kernel.blocks_dtype != Dtype::kFloat32) {
+      continue;
+    }
+    for (const Fault fault :
+         {Fault::kLastUnwritten, Fault::kOneUlp, Fault::kBlockLeftOut}) {
+      Case test({&LayoutKinds()[4], 64, 48, 16, 16, 5}, Dtype::kFloat32,
+                Dtype::kFloat32, Fill::kIntegers);
+      const auto run = [&](const MatmulProblem& problem) {
+        MatmulProblem faulty = problem;
+        std::vector<int32_t> splits(
+            faulty.layout.forward.splits,
+            faulty.layout.forward.splits + faulty.layout.forward.targets + 1);
+        if (fault == Fault::kBlockLeftOut) --splits.back();
+        faulty.layout.forward.splits = splits.data();
+        RunWith(kernel, faulty);
+        float* last = static_cast<float*>(problem.y) + 5 * 48 - 1;
+        if (fault == Fault::kLastUnwritten) *last = __builtin_nanf("");
+        if (fault == Fault::kOneUlp) Nudge(last);
+      };
+      EXPECT_NE(test.CheckMatmul(run, 0), "") << kernel.name;
+    }
+  }
+}
+
+TEST(PlantedFaultTest, IsFoundInEverySampledKernelOfFloat) {
+  for (const SampledMatmulKernel& kernel : Runnable(SampledMatmulKernels())) {
+    if (kernel.x_dtype != Dtype::kFloat32 ||
+        kernel.blocks_dtype != Dtype::kFloat32) {
+      continue;
+    }
+    for (const Fault fault :
+         {Fault::kLastUnwritten, Fault::kOneUlp, Fault::kBlockLeftOut}) {
+      Case test({&LayoutKinds()[4], 64, 48, 16, 16, 5}, Dtype::kFloat32,
+                Dtype::kFloat32, Fill::kIntegers);
+      const auto run = [&](const SampledMatmulProblem& problem) {
+        SampledMatmulProblem faulty = problem;
+        LayoutView& view = faulty.layout.transposed;
+        std::vector<int32_t> splits(view.splits,
+                                    view.splits + view.targets + 1);
+        if (fault == Fault::kBlockLeftOut) --splits.back();
+        view.splits = splits.data();
+        RunWith(kernel, faulty);
+        float* last = static_cast<float*>(problem.blocks) + 64 * 48 - 1;
+        if (fault == Fault::kLastUnwritten) *last = __builtin_nanf("");
+        if (fault == Fault::kOneUlp) Nudge(last);
+      };
+      EXPECT_NE(test.CheckSampled(run, 0), "") << kernel.name;
+    }
+  }
+}
+
+TEST(ThreadsTest, DoNotChangeABit) {
+  const auto same = [](const void* a, const void* b, size_t bytes) {
+    return __builtin_memcmp(a, b, bytes) == 0;
+  };
+  for (const bool transpose : {false, true}) {
+    for (const int64_t rows : {3, 70, 2100}) {
+      Case test({&LayoutKinds()[6], 1000, 1500, 8, 8, rows, transpose},
+                Dtype::kFloat32, Dtype::kFloat32, Fill::kUniform);
+      MatmulProblem p = test.matmul();
+      SampledMatmulProblem s = test.sampled();
+      std::vector<float> y(rows * (transpose ? 1000 : 1500));
+      std::vector<float> blocks(p.layout.nnz * 64);
+      const auto run = [&](int threads) {
+        p.y = y.data();
+        s.blocks = blocks.data();
+        const MatmulPlan plan = PlanMatmul(p, threads, DetectIsa());
+        const Scratch scratch(plan.scratch_bytes);
+        RunMatmul(p, plan, Threads(threads), scratch.data());
+        const SampledMatmulPlan sampled_plan =
+            PlanSampledMatmul(s, threads, DetectIsa());
+        const Scratch sampled_scratch(sampled_plan.scratch_bytes);
+        RunSampledMatmul(s, sampled_plan, Threads(threads),
+                         sampled_scratch.data());
+        return plan.threads;
+      };
+      run(1);
+      const std::vector<float> first_y = y;
+      const std::vector<float> first_blocks = blocks;
+      for (const int threads : {2, 3, 7}) {
+        const int used = run(threads);
+        EXPECT_EQ(used, rows > 3 ? threads : used);
+        EXPECT_TRUE(same(y.data(), first_y.data(), y.size() * 4));
+        EXPECT_TRUE(
+            same(blocks.data(), first_blocks.data(), blocks.size() * 4));
+      }
+    }
+  }
+}
+
+struct Choice {
+  Isa isa;
+  Dtype blocks_dtype;
+  int32_t block_size;
+  int64_t rows;
+  const char* kernel;
+  const char* tail;
+};
+
+TEST(ChoiceTest, IsByIsaDtypeBlockAndRows) {
+  const Choice choices[] = {
+      {Isa::kAvx512, Dtype::kFloat32, 16, 1, "matmul_outputs_f32_f32_avx512",
+       "matmul_outputs_f32_f32_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, 16, 8, "matmul_outputs_f32_f32_avx512",
+       "matmul_outputs_f32_f32_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, 16, 9, "matmul_rows_f32_f32_16x16_avx512",
+       "matmul_rows_f32_f32_16x16_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, 3, 1, "matmul_rows_f32_f32_16x16_avx512",
+       "matmul_rows_f32_f32_16x16_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, 32, 64, "matmul_rows_f32_f32_8x32_avx512",
+       "matmul_rows_f32_f32_8x32_avx512"},
+      {Isa::kAvx512, Dtype::kBFloat16, 8, 33,
+       "matmul_rows_f32_bf16_8x32_avx512", "matmul_outputs_f32_bf16_avx512"},
+      {Isa::kAvx512, Dtype::kFloat16, 8, 48, "matmul_rows_f32_f16_8x32_avx512",
+       "matmul_rows_f32_f16_16x16_avx512"},
+      {Isa::kAvx2, Dtype::kFloat32, 16, 1, "matmul_outputs_f32_f32_avx2",
+       "matmul_outputs_f32_f32_avx2"},
+      {Isa::kAvx2, Dtype::kFloat32, 16, 64, "matmul_rows_f32_f32_4x16_avx2",
+       "matmul_rows_f32_f32_4x16_avx2"},
+      {Isa::kPortable, Dtype::kFloat32, 16, 64,
+       "matmul_rows_f32_f32_4x8_portable", "matmul_rows_f32_f32_4x8_portable"},
+      {Isa::kPortable, Dtype::kFloat32, 1, 64,
+       "matmul_rows_f32_f32_4x8_portable", "matmul_rows_f32_f32_4x8_portable"},
+  };
+  for (const Choice& choice : choices) {
+    Case test({&LayoutKinds()[4], 256, 256, choice.block_size,
+               choice.block_size, choice.rows},
+              Dtype::kFloat32, choice.blocks_dtype, Fill::kIntegers);
+    const MatmulPlan plan = PlanMatmul(test.matmul(), 2, choice.isa);
+    EXPECT_STREQ(plan.kernel_name, choice.kernel);
+    EXPECT_STREQ(plan.tail_kernel->name, choice.tail);
+  }
+}
+
+TEST(ChoiceTest, KnowsNoOtherDtypes) {
+  Case test({&LayoutKinds()[4], 16, 16, 8, 8, 4}, Dtype::kBFloat16,
+            Dtype::kFloat32, Fill::kIntegers);
+  EXPECT_EQ(PlanMatmul(test.matmul(), 1, DetectIsa()).kernel, nullptr);
+  EXPECT_EQ(PlanSampledMatmul(test.sampled(), 1, DetectIsa()).kernel, nullptr);
+}
+
+TEST(ChoiceTest, SampledIsByIsaAndDtype) {
+  Case test({&LayoutKinds()[4], 16, 16, 8, 8, 4}, Dtype::kFloat32,
+            Dtype::kBFloat16, Fill::kIntegers);
+  EXPECT_STREQ(PlanSampledMatmul(test.sampled(), 1, Isa::kAvx512).kernel_name,
+               "sampled_matmul_f32_bf16_8x48_avx512");
+  EXPECT_STREQ(PlanSampledMatmul(test.sampled(), 1, Isa::kAvx2).kernel_name,
+               "sampled_matmul_f32_bf16_4x24_avx2");
+  EXPECT_STREQ(PlanSampledMatmul(test.sampled(), 1, Isa::kPortable).kernel_name,
+               "sampled_matmul_f32_bf16_4x8_portable");
+}
+
+}  // namespace
+}  // namespace blocksparse

@@ -1,0 +1,78 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Problems with their memory: operands filled, outputs poisoned with NaN, all
+// of it guarded.
+#ifndef TF_BLOCKSPARSE_CC_TESTING_CASE_H_
+#define TF_BLOCKSPARSE_CC_TESTING_CASE_H_
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "cc/kernels/problem.h"
+#include "cc/testing/guarded_buffer.h"
+#include "cc/testing/packed_layout.h"
+
+namespace blocksparse {
+
+enum class GateKind { kNone, kOnes, kMixed };
+
+struct CaseShape {
+  const LayoutKind* kind;
+  int64_t inputs;
+  int64_t outputs;
+  int32_t block_inputs;
+  int32_t block_outputs;
+  int64_t rows;
+  bool transpose = false;  // of a matmul
+  bool features_first = false;
+  GateKind gate = GateKind::kNone;
+  bool bias = false;
+  bool preactivation = false;
+  Activation activation = Activation::kNone;
+
+  std::string ToString() const;
+};
+
+// How the operands of a case are filled.
+enum class Fill { kIntegers, kUniform };
+
+// A matmul and a sampled matmul on the same operands. Entries of the blocks
+// that lie beyond inputs or outputs are NaN: they must be ignored.
+class Case {
+ public:
+  Case(const CaseShape& shape, Dtype x_dtype, Dtype blocks_dtype, Fill fill);
+
+  // Runs what `run` does on a problem whose outputs are poisoned, and what the
+  // reference does, and compares all outputs. `ulps` is how far a float (or
+  // double) result may be off, in units of its dtype's epsilon times the sum
+  // of magnitudes behind it; 0 demands equality. Empty string, or the first
+  // difference.
+  std::string CheckMatmul(const std::function<void(const MatmulProblem&)>& run,
+                          double ulps);
+  std::string CheckSampled(
+      const std::function<void(const SampledMatmulProblem&)>& run, double ulps);
+
+  const MatmulProblem& matmul() const { return matmul_; }
+  const SampledMatmulProblem& sampled() const { return sampled_; }
+
+ private:
+  void* Allocate(int64_t elements, Dtype dtype);
+  const void* Operand(int64_t elements, Dtype dtype, Fill fill);
+  std::string Compare(const char* name, const void* got, const void* expected,
+                      int64_t elements, Dtype dtype, double tolerance) const;
+
+  CaseShape shape_;
+  PackedLayout packed_;
+  std::vector<std::unique_ptr<GuardedBuffer>> buffers_;
+  uint64_t state_ = 1;  // of the generator of operands
+  int64_t x_size_ = 0;
+  int64_t y_size_ = 0;
+  int64_t blocks_size_ = 0;
+  MatmulProblem matmul_;
+  SampledMatmulProblem sampled_;
+};
+
+}  // namespace blocksparse
+
+#endif  // TF_BLOCKSPARSE_CC_TESTING_CASE_H_
