@@ -116,30 +116,42 @@ inline Vector<T, kParts * kLanes> LoadParts(const T* const* parts,
   }
 }
 
-// Where `count` is a whole vector, and where a block ends within it.
-template <int kLanes, typename From>
-inline auto LoadSome(const From* from, int64_t count) {
-  if (count == kLanes) return Load<kLanes>(from);
-  Vector<Compute<From>, kLanes> values = {};
-  for (int64_t j = 0; j < count; ++j) values[j] = Widen(from[j]);
-  return values;
-}
-template <int kLanes, typename V, typename To>
-inline void StoreSome(V values, int64_t count, To* to) {
-  if (count == kLanes) return Store<kLanes>(values, to);
-  for (int64_t j = 0; j < count; ++j) Narrow(values[j], to + j);
-}
-
-// Writes or adds `count` sums of one row of a block.
-template <int kLanes, typename T, typename Stored>
-inline void StoreSums(const SampledMatmulTask& task, Vector<T, kLanes> sums,
-                      int64_t block, int64_t offset, int64_t count) {
+// Writes or adds one part of a tile, kGroup rows of a block from `first` on,
+// where it belongs. The sums of a row are tile_stride apart.
+template <int kLanes, int kGroup, typename T, typename Stored>
+void StorePart(const SampledMatmulTask& task, const ColumnPart<T>& part,
+               int64_t first, const T* tile, int64_t tile_stride) {
   const SampledMatmulProblem& p = *task.problem;
+  const int64_t stride = p.layout.block_outputs;
+  const int64_t offset =
+      (part.block * p.layout.block_inputs + first) * stride + part.first;
   T* partial = static_cast<T*>(task.partial) + offset;
-  if (!task.first_pass) sums += LoadSome<kLanes>(partial, count);
-  if (!task.last_pass) return StoreSome<kLanes>(sums, count, partial);
-  if (p.gate != nullptr) sums *= static_cast<T>(p.gate[block]);
-  StoreSome<kLanes>(sums, count, static_cast<Stored*>(p.blocks) + offset);
+  Stored* to = static_cast<Stored*>(p.blocks) + offset;
+  const T gate =
+      task.last_pass && p.gate != nullptr ? p.gate[part.block] : T(1);
+  if (part.outputs >= kLanes) {
+    for (int g = 0; g < kGroup; ++g) {
+      Vector<T, kLanes> sums = Load<kLanes>(tile + g * tile_stride);
+      if (!task.first_pass) sums += Load<kLanes>(partial + g * stride);
+      if (task.last_pass) {
+        Store<kLanes>(sums * gate, to + g * stride);
+      } else {
+        Store<kLanes>(sums, partial + g * stride);
+      }
+    }
+    return;
+  }
+  for (int g = 0; g < kGroup; ++g) {
+    for (int64_t j = 0; j < part.outputs; ++j) {
+      T sum = tile[g * tile_stride + j];
+      if (!task.first_pass) sum += partial[g * stride + j];
+      if (task.last_pass) {
+        Narrow(sum * gate, to + g * stride + j);
+      } else {
+        partial[g * stride + j] = sum;
+      }
+    }
+  }
 }
 
 // tile[i][j] = the sums of row i of the blocks in register j of columns. Apart
@@ -184,16 +196,10 @@ void AccumulateSampled(const SampledMatmulTask& task, const T* a,
   MultiplySampled<kParts, kLanes, kGroup, kColumns, T>(
       task.rows, a + first, layout.block_inputs, parts, padded, tile);
   for (int i = 0; i < kColumns * kParts; ++i) {
-    const ColumnPart<T>& part = parts[i];
-    if (part.block < 0) continue;
-    for (int g = 0; g < kGroup; ++g) {
-      const T* sums = reinterpret_cast<const T*>(&tile[g][i / kParts]);
-      const int64_t row = part.block * layout.block_inputs + first + g;
-      StoreSums<kLanes, T, Stored>(
-          task, Load<kLanes>(sums + i % kParts * kLanes), part.block,
-          row * layout.block_outputs + part.first,
-          part.outputs < kLanes ? part.outputs : kLanes);
-    }
+    if (parts[i].block < 0) continue;
+    StorePart<kLanes, kGroup, T, Stored>(
+        task, parts[i], first, reinterpret_cast<const T*>(tile) + i * kLanes,
+        kColumns * kParts * kLanes);
   }
 }
 

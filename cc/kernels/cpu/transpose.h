@@ -72,15 +72,18 @@ void CopyTransposed(const From* from, int64_t from_stride, int64_t rows,
   }
 }
 
-// to[i] = from[i] for i < count.
-template <typename To, typename From>
+// to[i] = from[i] for i < count: full registers, then half of one, and so on.
+template <typename To, typename From, int kLanes = kFullLanes<Compute<From>>>
 inline void CopyRow(const From* from, int64_t count, To* to) {
-  constexpr int kLanes = kFullLanes<Compute<From>>;
   int64_t i = 0;
   for (; i + kLanes <= count; i += kLanes) {
     Store<kLanes>(Load<kLanes>(from + i), to + i);
   }
-  for (; i < count; ++i) Narrow(Widen(from[i]), to + i);
+  if constexpr (kLanes > 1) {
+    if (i < count) {
+      CopyRow<To, From, kLanes / 2>(from + i, count - i, to + i);
+    }
+  }
 }
 
 // to[i * to_stride + j] = from[i * from_stride + j].
