@@ -66,7 +66,7 @@ class BaseOp : public tensorflow::OpKernel {
 
   int64_t inputs_ = 0;
   int64_t outputs_ = 0;
-  int feature_axis_ = -1;
+  int64_t feature_axis_ = -1;
   int gate_count_ = 0;
   Dtype x_dtype_ = Dtype::kFloat32;
   Dtype blocks_dtype_ = Dtype::kFloat32;

@@ -1,0 +1,56 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""Computes with the given number of threads; prints digests of the results.
+
+Each product is large enough to be given to all threads.
+"""
+
+import hashlib
+import itertools
+import json
+import sys
+
+import numpy as np
+import tensorflow as tf
+
+from tf_blocksparse import BlockLayout, ops
+
+
+def digest(tensor):
+    return hashlib.sha256(tf.cast(tensor, tf.float64).numpy().tobytes())
+
+
+def main(threads):
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    results = {}
+    for block, rows, dtype in itertools.product(
+        (4, 16, 32, 64),
+        (1, 5, 64, 1500),
+        ("float32", "float64", "bfloat16"),
+    ):
+        # Work of 200 us and more on one core.
+        side = 2048 if rows < 64 else 1024 if rows == 64 else 256
+        if dtype != "float32" and (block, rows) not in ((16, 64), (32, 1500)):
+            continue
+        layout = BlockLayout.random((side, side), block, sparsity=0.7, seed=0)
+        rng = np.random.default_rng(1)
+        blocks = rng.standard_normal((layout.nnz, block, block))
+        blocks = tf.constant(blocks, dtype)
+        for axis, repeat in itertools.product((-1, 0), range(2)):
+            shape = (rows, side) if axis else (side, rows)
+            x = tf.constant(np.random.default_rng(2).standard_normal(shape))
+            x = tf.cast(x, dtype)
+            options = {"feature_axis": axis}
+            y = ops.matmul(x, blocks, layout, activation="gelu", **options)
+            dx = ops.matmul(x, blocks, layout, transpose=True, **options)
+            product = ops.sampled_matmul(x, x, layout, **options)
+            for what, tensor in (("y", y), ("dx", dx), ("dblocks", product)):
+                name = f"{what} {block} {rows} {dtype} {axis}"
+                found = digest(tensor).hexdigest()
+                if repeat and results[name] != found:
+                    sys.exit(f"{name}: another result in the second run")
+                results[name] = found
+    print(json.dumps(results))
+
+
+if __name__ == "__main__":
+    main(int(sys.argv[1]))

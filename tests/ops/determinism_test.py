@@ -1,0 +1,40 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""Results are the same bit for bit, whatever the number of threads."""
+
+import json
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = pathlib.Path(__file__).parent / "determinism_program.py"
+ROOT = PROGRAM.parents[2]
+
+
+def results(threads):
+    """{what: digest}, of a process with so many threads."""
+    done = subprocess.run(
+        [sys.executable, str(PROGRAM), str(threads)],
+        capture_output=True,
+        text=True,
+        env={
+            **os.environ,
+            "PYTHONPATH": str(ROOT),
+            "TF_CPP_MIN_LOG_LEVEL": "3",
+        },
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.fixture(scope="module")
+def expected():
+    return results(1)
+
+
+@pytest.mark.parametrize("threads", [2, 3, 7])
+def test_same_bits(expected, threads):
+    assert len(expected) > 50
+    assert results(threads) == expected
