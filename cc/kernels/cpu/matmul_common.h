@@ -17,7 +17,8 @@ struct BlockRef {
   const T* weights;      // [block_inputs][block_outputs]
   const T* inputs;       // where its source features begin
   int64_t depth;         // source features that exist
-  const Stored* ahead;   // a block that will be needed soon: prefetch it
+  const Stored* stored;  // the block as it is in memory
+  const Stored* ahead;   // the same place of the next chunk
   const T* next_inputs;  // the inputs of the next block: prefetch them
 };
 
@@ -65,6 +66,7 @@ int64_t CollectChunk(const MatmulTask& task, int64_t entry, int64_t end,
     const int64_t left = task.source_features - source;
     ref.depth = left < task.source_block ? left : task.source_block;
     ref.inputs = inputs + source * input_stride;
+    ref.stored = blocks + id * size;
     const int64_t ahead = entry + task.chunk;
     ref.ahead = blocks + view.BlockId(ahead < last ? ahead : last) * size;
     const int64_t next = entry < last ? entry + 1 : last;

@@ -47,7 +47,7 @@ void PackRows(const MatmulTask& task) {
 template <bool kTranspose, int kGroup, int kVectors, typename T,
           typename Stored>
 void AccumulateRows(const BlockRef<T, Stored>* refs, int count,
-                    int64_t block_outputs, int64_t first, bool prefetch_inputs,
+                    int64_t block_outputs, int64_t first, int64_t outputs,
                     T* tile) {
   constexpr int kLanes = kFullLanes<T>;
   constexpr int kRows = kTileRows<T, kVectors>;
@@ -55,10 +55,14 @@ void AccumulateRows(const BlockRef<T, Stored>* refs, int count,
   // From one input to the next, and from one output to the next.
   const int64_t step = kTranspose ? 1 : block_outputs;
   const int64_t across = kTranspose ? block_outputs : 1;
-  // A group covers kGroup of the block's outputs; spread over its inputs, one
-  // prefetch each covers that part of the block ahead.
-  const int64_t ahead_step = kTranspose ? kGroup : block_outputs;
   const int64_t start = first * across;
+  // Each step prefetches a part of what is needed two groups later: of these
+  // blocks, or of the next chunk's.
+  const int64_t ahead_step = kTranspose ? kGroup : block_outputs;
+  const int64_t later = first + 2 * kGroup;
+  const bool same_blocks = later < outputs;
+  const int64_t ahead_start = later % outputs * across;
+  const bool prefetch_inputs = first == 0;
 
   V acc[kGroup][kVectors];
 #pragma GCC unroll 16
@@ -71,7 +75,8 @@ void AccumulateRows(const BlockRef<T, Stored>* refs, int count,
   for (int r = 0; r < count; ++r) {
     const T* w = refs[r].weights + start;
     const T* x = refs[r].inputs;
-    const Stored* ahead = refs[r].ahead + start;
+    const Stored* ahead =
+        (same_blocks ? refs[r].stored : refs[r].ahead) + ahead_start;
     const T* next = refs[r].next_inputs;
     for (int64_t d = 0; d < refs[r].depth; ++d) {
       V xs[kVectors];
@@ -112,7 +117,7 @@ void AccumulateGroups(const BlockRef<T, Stored>* refs, int count,
   constexpr int kRows = kTileRows<T, kVectors>;
   for (; first + kGroup <= outputs; first += kGroup) {
     AccumulateRows<kTranspose, kGroup, kVectors, T, Stored>(
-        refs, count, block_outputs, first, first == 0, tile + first * kRows);
+        refs, count, block_outputs, first, outputs, tile + first * kRows);
   }
   if constexpr (kGroup > 1) {
     if (first < outputs) {
