@@ -291,6 +291,18 @@ def test_copies_of_models(arguments):
     assert same(model, copy.deepcopy(model))
 
 
+@pytest.mark.parametrize("built", [True, False])
+def test_copies_of_layers(built):
+    layer = BlockSparseDense(64, block_size=8, seed=1)
+    if built:
+        layer.build((None, 48))
+    for other in (pickle.loads(pickle.dumps(layer)), copy.deepcopy(layer)):
+        assert other.built == built
+        assert other.get_config() == layer.get_config()
+        if built:
+            assert other.layout == layer.layout
+
+
 # --- SavedModels ----------------------------------------------------------
 
 

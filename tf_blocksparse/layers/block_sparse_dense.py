@@ -205,7 +205,7 @@ class BlockSparseDense(keras.layers.Layer):
             trainable=False,
             autocast=False,
         )
-        self._layout_shape = layout.shape
+        self._current_layout = layout
         self.input_spec = keras.layers.InputSpec(min_ndim=2, axes={-1: inputs})
         self.built = True
 
@@ -213,15 +213,23 @@ class BlockSparseDense(keras.layers.Layer):
     def layout(self) -> BlockLayout:
         """The `BlockLayout` in use: the one given until `build`."""
         if self.built:
-            return BlockLayout.from_packed(
-                self.packed_layout.numpy(), self._layout_shape, self.block_size
-            )
+            self._update_layout(self.packed_layout.numpy())
+            return self._current_layout
         if self._given_layout is None:
             raise AttributeError(
                 f"layer {self.name}: got no layout, expected `build` to make "
                 "a random one; call the layer or build it first"
             )
         return self._given_layout
+
+    def _update_layout(self, packed: np.ndarray) -> None:
+        # Compared first: Keras reads every property when it saves and loads,
+        # and reading a million blocks anew takes most of a second.
+        current = self._current_layout
+        if not np.array_equal(packed, current.packed):
+            self._current_layout = BlockLayout.from_packed(
+                packed, current.shape, current.block_size
+            )
 
     def call(self, inputs: Any, training: bool | None = None) -> Any:
         """The product with the blocks, the bias and the activation."""
@@ -233,7 +241,9 @@ class BlockSparseDense(keras.layers.Layer):
         outputs = ops.matmul(
             keras.ops.cast(inputs, dtype),
             keras.ops.cast(self.blocks, dtype),
-            ops.LayoutTensor(packed, self._layout_shape, self.block_size),
+            ops.LayoutTensor(
+                packed, self._current_layout.shape, self.block_size
+            ),
             bias=bias,
             activation=fused,
         )
@@ -247,12 +257,12 @@ class BlockSparseDense(keras.layers.Layer):
         """Restores blocks, bias and layout, or changes nothing and raises."""
         weights = self._named_weights()
         _checks.check_names(self.name, store, weights)
+        if not self.built:
+            return
         values = {name: np.asarray(store[name]) for name in weights}
         _checks.check_shapes(self.name, values, weights)
         # Raises where the file is damaged, before anything is assigned.
-        BlockLayout.from_packed(
-            values["layout"], self._layout_shape, self.block_size
-        )
+        self._update_layout(values["layout"])
         for name, weight in weights.items():
             weight.assign(values[name])
 
