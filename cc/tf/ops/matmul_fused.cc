@@ -70,7 +70,7 @@ Multiplies by a block-sparse weight, adds a bias and applies an activation.
 x: `[..., inputs]`, or `[inputs, ...]` if `feature_axis` is 0. With `transpose`,
   `outputs` instead of `inputs`.
 blocks: `[nnz, b_in, b_out]`, each side of a block 1 to 256.
-layout: `[output_splits | input_index | input_splits | output_index | block_id]`.
+layout: `[output_splits | input_index | input_splits | output_index | block_id]`
 gate: No tensor, or one `[nnz]`. A block with gate 0 is not read.
 bias: No tensor, or one `[outputs]`, `[inputs]` with `transpose`.
 y: x's shape with the other side's features.

@@ -94,7 +94,7 @@ Entries beyond `inputs` or `outputs` are 0.
 
 a: `[..., inputs]`, or `[inputs, ...]` if `feature_axis` is 0.
 b: `[..., outputs]`, or `[outputs, ...]` if `feature_axis` is 0.
-layout: `[output_splits | input_index | input_splits | output_index | block_id]`.
+layout: `[output_splits | input_index | input_splits | output_index | block_id]`
 gate: No tensor, or one `[nnz]`. A block with gate 0 is 0 and not computed.
 blocks: `[nnz, b_in, b_out]`.
 feature_axis: The axis of features in a and b: -1, or 0.
