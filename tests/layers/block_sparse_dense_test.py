@@ -331,6 +331,13 @@ def test_result_has_the_dtype_of_dense(autocast, policy, dtype):
     assert got.dtype == keras.layers.Dense(8, **settings)(x).dtype
 
 
+def test_sparse_tensor():
+    layer = BlockSparseDense(24, block_size=8, sparsity=0.5)
+    x = np.maximum(normal(4, 16), 0)
+    got = layer(tf.sparse.from_dense(x))
+    np.testing.assert_allclose(got, twin(layer)(x), 1e-5, 1e-5)
+
+
 def test_no_block_and_every_block():
     for sparsity, nnz in ((1.0, 0), (0.0, 4)):
         layer = BlockSparseDense(

@@ -1,6 +1,7 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """BlockSparseDense in models that train, in every way that Keras offers."""
 
+import os
 import subprocess
 import sys
 import warnings
@@ -225,9 +226,10 @@ def test_own_jit_compile_names_the_op():
 # --- Whole processes ------------------------------------------------------
 
 
-def run(program):
+def run(program, **environment):
     return subprocess.run(
         [sys.executable, "-c", program],
+        env={**os.environ, "PYTHONPATH": os.getcwd(), **environment},
         capture_output=True,
         text=True,
         check=False,
@@ -269,6 +271,32 @@ np.testing.assert_allclose(one, two, rtol=1e-4, atol=1e-5)
 def test_mirrored_strategy_on_two_cpus():
     result = run(MIRRORED)
     assert result.returncode == 0, result.stderr[-2000:]
+
+
+CLUSTERS = """
+import keras
+import numpy as np
+from tf_blocksparse.layers import BlockSparseDense
+
+model = keras.Sequential([
+    keras.Input((20,)),
+    keras.layers.Dense(64, "relu"),
+    BlockSparseDense(64, "relu", block_size=8, sparsity=0.5),
+    keras.layers.Dense(64, "relu"),
+    keras.layers.Dense(1),
+])
+model.compile(keras.optimizers.SGD(0.05), "mse")
+x = np.random.default_rng(0).normal(size=(256, 20)).astype("float32")
+losses = model.fit(x, x[:, :1], epochs=2, verbose=0).history["loss"]
+assert losses[1] < losses[0]
+"""
+
+
+def test_xla_clusters_around_it():
+    flags = "--tf_xla_auto_jit=2 --tf_xla_cpu_global_jit"
+    result = run(CLUSTERS, TF_XLA_FLAGS=flags, TF_CPP_MIN_LOG_LEVEL="0")
+    assert result.returncode == 0, result.stderr[-2000:]
+    assert "Compiled cluster using XLA" in result.stderr
 
 
 MEMORY = """

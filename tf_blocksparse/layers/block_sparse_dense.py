@@ -239,7 +239,7 @@ class BlockSparseDense(keras.layers.Layer):
         packed = keras.ops.convert_to_tensor(self.packed_layout)
         fused = _fused(self.activation)
         outputs = ops.matmul(
-            keras.ops.cast(inputs, dtype),
+            keras.ops.convert_to_tensor(inputs, dtype, sparse=False),
             keras.ops.cast(self.blocks, dtype),
             ops.LayoutTensor(
                 packed, self._current_layout.shape, self.block_size
