@@ -300,6 +300,8 @@ TEST(ChoiceTest, IsByIsaDtypeBlockAndRows) {
        "matmul_rows_f32_f32_4x16_avx2"},
       {Isa::kPortable, Dtype::kFloat32, 16, 64,
        "matmul_rows_f32_f32_4x8_portable", "matmul_rows_f32_f32_4x8_portable"},
+      {Isa::kAvx512, Dtype::kFloat32, 8, 5, "matmul_rows_f32_f32_16x16_avx512",
+       "matmul_rows_f32_f32_16x16_avx512"},
       {Isa::kPortable, Dtype::kFloat32, 1, 64,
        "matmul_rows_f32_f32_4x8_portable", "matmul_rows_f32_f32_4x8_portable"},
   };
@@ -310,6 +312,25 @@ TEST(ChoiceTest, IsByIsaDtypeBlockAndRows) {
     const MatmulPlan plan = PlanMatmul(test.matmul(), 2, choice.isa);
     EXPECT_STREQ(plan.kernel_name, choice.kernel);
     EXPECT_STREQ(plan.tail_kernel->name, choice.tail);
+  }
+}
+
+TEST(ChoiceTest, ExistsForEveryDtypeBlockAndRows) {
+  for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
+    for (const Dtype dtype : {Dtype::kFloat32, Dtype::kFloat64,
+                              Dtype::kBFloat16, Dtype::kFloat16}) {
+      for (const BlockSize& block : kBlockSizes) {
+        for (const int64_t rows : kRows) {
+          Case test({&LayoutKinds()[4], block.inputs, block.outputs,
+                     block.inputs, block.outputs, rows},
+                    dtype, dtype, Fill::kIntegers);
+          const MatmulPlan plan = PlanMatmul(test.matmul(), 1, isa);
+          ASSERT_NE(plan.kernel, nullptr);
+          ASSERT_NE(plan.tail_kernel, nullptr);
+          EXPECT_EQ(plan.kernel->isa, isa);
+        }
+      }
+    }
   }
 }
 
