@@ -159,11 +159,14 @@ def test_seed_fixes_the_layout():
     assert first != second
 
 
-def test_seed_of_one_layer_does_not_move_keras_seeds():
+@pytest.mark.parametrize(
+    "arguments", [{"seed": 1}, {"layout": BlockLayout.dense((8, 8), 4)}]
+)
+def test_draws_no_seed_where_it_needs_none(arguments):
     keras.utils.set_random_seed(5)
     expected = keras.initializers.GlorotUniform().seed
     keras.utils.set_random_seed(5)
-    BlockSparseDense(8, kernel_initializer="zeros", seed=1)
+    BlockSparseDense(8, kernel_initializer="zeros", **arguments)
     assert keras.initializers.GlorotUniform().seed == expected
 
 

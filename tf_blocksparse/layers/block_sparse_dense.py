@@ -141,9 +141,9 @@ class BlockSparseDense(keras.layers.Layer):
         self.bias_constraint = keras.constraints.get(bias_constraint)
         _checks.check_constraint(self.kernel_constraint)
         self.seed = seed
-        # Drawn now, as Keras's initializers do, not in the order of building.
-        self._drawn_seed = random.getrandbits(31) if seed is None else seed
         if layout is None:
+            # Drawn now, as Keras's initializers do, not in order of building.
+            self._drawn_seed = random.getrandbits(31) if seed is None else seed
             # Checks all that can be before the inputs are known.
             sample = BlockLayout.random(
                 (1, units), block_size, sparsity=sparsity, seed=self._drawn_seed
