@@ -9,9 +9,8 @@ MAKEFLAGS += --no-builtin-rules --no-print-directory
 
 # Flags of the program behind `make demo` or `make bench`.
 ARGS ?=
-# The Python that .venv is made from, and the minor of TensorFlow in it.
+# The Python that .venv is made from.
 PYTHON ?= python3
-TENSORFLOW ?=
 
 VENV := .venv
 PY := $(VENV)/bin/python
@@ -47,7 +46,7 @@ $(VENV)/.checked: cc/bazel/check_python.py
 
 $(VENV)/.installed: .ci/requirements.txt cc/bazel/tensorflow_wheel.py \
 		$(VENV)/.checked
-	@wanted=$$($(PY) cc/bazel/tensorflow_wheel.py --requirement $(TENSORFLOW))
+	@wanted=$$($(PY) cc/bazel/tensorflow_wheel.py --requirement)
 	echo "installing $$wanted and the tools into $(VENV)"
 	$(PY) -m pip install --quiet --disable-pip-version-check \
 	  "$$wanted" -r .ci/requirements.txt || {

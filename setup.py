@@ -58,15 +58,15 @@ class BdistWheel(bdist_wheel):
 class Sdist(sdist):
     """Adds the sources of the op library."""
 
-    def add_defaults(self):
-        super().add_defaults()
-        names = ["BUILD", "MODULE.bazel", "WORKSPACE", "WORKSPACE.bzlmod"]
-        self.filelist.extend([".bazelignore", ".bazelrc", *names])
-        self.filelist.extend(
+    def make_release_tree(self, base_dir, files):
+        names = [".bazelignore", ".bazelrc", "BUILD", "MODULE.bazel"]
+        names += ["WORKSPACE", "WORKSPACE.bzlmod"]
+        names += (
             os.fspath(path.relative_to(ROOT))
             for path in sorted((ROOT / "cc").rglob("*"))
             if path.is_file() and path.suffix != ".pyc"
         )
+        super().make_release_tree(base_dir, [*files, *names])
 
 
 def _bazel_build():

@@ -58,7 +58,7 @@ def find():
 
 def main():
     if sys.argv[1:2] == ["--requirement"]:
-        print(requirement(*sys.argv[2:]))
+        print(requirement())
         return
     found = find()
     if found is None:
