@@ -35,7 +35,7 @@ struct MatmulTask {
   // Scratch of this worker, in the kernel's compute type.
   void* inputs = nullptr;   // x, packed; see MatmulKernel::pack
   void* tile = nullptr;     // [target_block or rows][rows or target_block]
-  void* staging = nullptr;  // [chunk] blocks, widened and gated; may be null
+  void* staging = nullptr;  // [chunk] blocks, widened and gated, or null
 };
 
 // kRows: a vector holds one feature of several rows. x is packed feature by

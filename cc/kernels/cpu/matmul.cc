@@ -80,7 +80,7 @@ Scratch ScratchOf(const MatmulKernel& kernel, const MatmulTask& task) {
   const int64_t block = CeilDiv(task.target_block, kernel.lanes) * kernel.lanes;
   scratch.tile = Align(size * block * kernel.rows);
   if (problem.gate != nullptr ||
-      SizeOf(problem.blocks_dtype) != kernel.compute_size) {
+      (rows_family && SizeOf(problem.blocks_dtype) != kernel.compute_size)) {
     scratch.staging = Align(size * task.chunk * task.source_block *
                             static_cast<size_t>(task.target_block));
   }

@@ -14,7 +14,7 @@ namespace BLOCKSPARSE_ISA {
 // One block, ready to multiply.
 template <typename T, typename Stored>
 struct BlockRef {
-  const T* weights;      // [block_inputs][block_outputs]
+  const T* weights;      // [block_inputs][block_outputs], if of type T
   const T* inputs;       // where its source features begin
   int64_t depth;         // source features that exist
   const Stored* stored;  // the block as it is in memory

@@ -33,16 +33,27 @@ void PackOutputs(const MatmulTask& task) {
   }
 }
 
+// Blocks of another type than is computed in are widened as they are loaded,
+// unless a gate has staged them.
+template <bool kStaged, typename T, typename Stored>
+inline auto WeightsOf(const BlockRef<T, Stored>& ref) {
+  if constexpr (kStaged) {
+    return ref.weights;
+  } else {
+    return ref.stored;
+  }
+}
+
 // tile[n][first + j] += for kRows rows and kVectors * kLanes outputs. kDepth
 // inputs are summed apart, to have enough sums under way at a time.
-template <int kLanes, int kRows, int kVectors, int kDepth, typename T,
-          typename Stored>
+template <bool kStaged, int kLanes, int kRows, int kVectors, int kDepth,
+          typename T, typename Stored>
 void AccumulateOutputs(const BlockRef<T, Stored>* refs, int count,
                        int64_t block_outputs, int64_t first, int64_t features,
                        T* tile, int64_t tile_stride) {
   typedef Vector<T, kLanes> V;
   V acc[kDepth][kRows][kVectors] = {};
-  const auto step = [&](const T* w, const T* x, int part) {
+  const auto step = [&](const auto* w, const T* x, int part) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
       const V weights = Load<kLanes>(w + v * kLanes);
@@ -53,7 +64,7 @@ void AccumulateOutputs(const BlockRef<T, Stored>* refs, int count,
     }
   };
   for (int r = 0; r < count; ++r) {
-    const T* w = refs[r].weights + first;
+    const auto* w = WeightsOf<kStaged>(refs[r]) + first;
     const T* x = refs[r].inputs;
     const Stored* ahead = refs[r].ahead + first;
     int64_t d = 0;
@@ -81,7 +92,8 @@ void AccumulateOutputs(const BlockRef<T, Stored>* refs, int count,
 
 // tile[n][first + i] += for kRows rows and kGroup outputs, where d runs along
 // a row of W.
-template <int kLanes, int kRows, int kGroup, typename T, typename Stored>
+template <bool kStaged, int kLanes, int kRows, int kGroup, typename T,
+          typename Stored>
 void AccumulateDots(const BlockRef<T, Stored>* refs, int count,
                     int64_t block_outputs, int64_t first, int64_t features,
                     T* tile, int64_t tile_stride) {
@@ -89,7 +101,7 @@ void AccumulateDots(const BlockRef<T, Stored>* refs, int count,
   V acc[kRows][kGroup] = {};
   T rest[kRows][kGroup] = {};
   for (int r = 0; r < count; ++r) {
-    const T* w = refs[r].weights + first * block_outputs;
+    const auto* w = WeightsOf<kStaged>(refs[r]) + first * block_outputs;
     const T* x = refs[r].inputs;
     const Stored* ahead = refs[r].ahead + first * block_outputs;
     int64_t d = 0;
@@ -111,7 +123,7 @@ void AccumulateDots(const BlockRef<T, Stored>* refs, int count,
     for (; d < refs[r].depth; ++d) {
       for (int g = 0; g < kGroup; ++g) {
         for (int n = 0; n < kRows; ++n) {
-          rest[n][g] += w[g * block_outputs + d] * x[n * features + d];
+          rest[n][g] += Widen(w[g * block_outputs + d]) * x[n * features + d];
         }
       }
     }
@@ -127,7 +139,8 @@ void AccumulateDots(const BlockRef<T, Stored>* refs, int count,
 }
 
 // One target block for kRows rows of it, from row `row` of the task on.
-template <bool kTranspose, int kLanes, int kRows, typename T, typename Stored>
+template <bool kTranspose, bool kStaged, int kLanes, int kRows, typename T,
+          typename Stored>
 void AccumulateTarget(const BlockRef<T, Stored>* refs, int count,
                       int64_t block_outputs, int64_t target_block,
                       int64_t features, T* tile, int64_t tile_stride) {
@@ -136,30 +149,31 @@ void AccumulateTarget(const BlockRef<T, Stored>* refs, int count,
     // 8 x 2 sums fit the registers of AVX-512; more rows read them again.
     constexpr int kGroup = BLOCKSPARSE_VECTOR_BYTES == 64 ? 8 : 4;
     for (; first + kGroup <= target_block; first += kGroup) {
-      AccumulateDots<kLanes, kRows, kGroup>(refs, count, block_outputs, first,
-                                            features, tile, tile_stride);
+      AccumulateDots<kStaged, kLanes, kRows, kGroup>(
+          refs, count, block_outputs, first, features, tile, tile_stride);
     }
     for (; first < target_block; ++first) {
-      AccumulateDots<kLanes, kRows, 1>(refs, count, block_outputs, first,
-                                       features, tile, tile_stride);
+      AccumulateDots<kStaged, kLanes, kRows, 1>(
+          refs, count, block_outputs, first, features, tile, tile_stride);
     }
   } else {
     // An FMA takes 4 cycles and two start in each: 8 sums at a time.
     constexpr int kWide = kRows >= 4 ? 1 : 4 / kRows;
     constexpr int kNarrow = 2 * kWide;
     for (; first + 2 * kLanes <= target_block; first += 2 * kLanes) {
-      AccumulateOutputs<kLanes, kRows, 2, kWide>(
+      AccumulateOutputs<kStaged, kLanes, kRows, 2, kWide>(
           refs, count, block_outputs, first, features, tile, tile_stride);
     }
     for (; first < target_block; first += kLanes) {
-      AccumulateOutputs<kLanes, kRows, 1, kNarrow>(
+      AccumulateOutputs<kStaged, kLanes, kRows, 1, kNarrow>(
           refs, count, block_outputs, first, features, tile, tile_stride);
     }
   }
 }
 
 // Rows in fours, then a pair, then one; dots in pairs.
-template <bool kTranspose, int kLanes, typename T, typename Stored>
+template <bool kTranspose, bool kStaged, int kLanes, typename T,
+          typename Stored>
 void AccumulateTask(const MatmulTask& task, BlockRef<T, Stored>* refs,
                     int count, int64_t tile_stride) {
   const int64_t block_outputs = task.problem->layout.block_outputs;
@@ -174,26 +188,26 @@ void AccumulateTask(const MatmulTask& task, BlockRef<T, Stored>* refs,
   int64_t left = task.rows;
   if constexpr (!kTranspose) {
     for (; left >= 4; left -= 4) {
-      AccumulateTarget<kTranspose, kLanes, 4>(refs, count, block_outputs,
-                                              task.target_block, features, tile,
-                                              tile_stride);
+      AccumulateTarget<kTranspose, kStaged, kLanes, 4>(
+          refs, count, block_outputs, task.target_block, features, tile,
+          tile_stride);
       advance(4);
     }
   }
   for (; left >= 2; left -= 2) {
-    AccumulateTarget<kTranspose, kLanes, 2>(refs, count, block_outputs,
-                                            task.target_block, features, tile,
-                                            tile_stride);
+    AccumulateTarget<kTranspose, kStaged, kLanes, 2>(
+        refs, count, block_outputs, task.target_block, features, tile,
+        tile_stride);
     advance(2);
   }
   if (left == 1) {
-    AccumulateTarget<kTranspose, kLanes, 1>(refs, count, block_outputs,
-                                            task.target_block, features, tile,
-                                            tile_stride);
+    AccumulateTarget<kTranspose, kStaged, kLanes, 1>(
+        refs, count, block_outputs, task.target_block, features, tile,
+        tile_stride);
   }
 }
 
-template <typename X, typename Stored, int kLanes>
+template <bool kStaged, typename X, typename Stored, int kLanes>
 void MatmulOutputsLanes(const MatmulTask& task) {
   using T = Compute<X>;
   constexpr int kFull = kFullLanes<T>;
@@ -209,10 +223,11 @@ void MatmulOutputsLanes(const MatmulTask& task) {
       int count;
       entry = CollectChunk<T, Stored>(task, entry, end, 1, refs, &count);
       if (problem.transpose) {
-        AccumulateTask<true, kLanes, T, Stored>(task, refs, count, tile_stride);
+        AccumulateTask<true, kStaged, kLanes, T, Stored>(task, refs, count,
+                                                         tile_stride);
       } else {
-        AccumulateTask<false, kLanes, T, Stored>(task, refs, count,
-                                                 tile_stride);
+        AccumulateTask<false, kStaged, kLanes, T, Stored>(task, refs, count,
+                                                          tile_stride);
       }
     }
     FinishTile<T, X>(task, target, tile, 1, tile_stride);
@@ -229,7 +244,12 @@ void MatmulOutputs(const MatmulTask& task) {
       return MatmulOutputs<X, Stored, kHalve ? kLanes / 2 : 1>(task);
     }
   }
-  MatmulOutputsLanes<X, Stored, kLanes>(task);
+  if constexpr (!std::is_same_v<Compute<X>, Stored>) {
+    if (task.staging == nullptr) {
+      return MatmulOutputsLanes<false, X, Stored, kLanes>(task);
+    }
+  }
+  MatmulOutputsLanes<true, X, Stored, kLanes>(task);
 }
 
 }  // namespace BLOCKSPARSE_ISA
