@@ -72,11 +72,11 @@ test: build  ## run every test: C++, then Python
 
 .PHONY: demo
 demo: build  ## dense against sparse on real text (ARGS="--help" lists flags)
-	@$(PY) examples/char_lm.py $(ARGS)
+	@PYTHONPATH=. $(PY) examples/char_lm.py $(ARGS)
 
 .PHONY: bench
 bench: build  ## measure the ops (ARGS="--help" lists flags)
-	@$(PY) benchmarks/matmul_bench.py $(ARGS)
+	@PYTHONPATH=. $(PY) benchmarks/matmul_bench.py $(ARGS)
 
 PYTHON_FILES := $(wildcard setup.py tf_blocksparse tests benchmarks examples) \
 	cc/bazel

@@ -52,16 +52,19 @@ def pack(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.int32]:
     """The packed layout of a mask."""
     rows, columns = mask.shape
     check_length((rows, columns), int(np.count_nonzero(mask)))
-    # Output-major, input blocks ascending: the order of `blocks`.
-    outputs, inputs = np.nonzero(np.ascontiguousarray(mask.T))
-    # A stable sort by input keeps the outputs of each input ascending.
-    block_id = np.argsort(_narrow(inputs, rows), kind="stable")
+    # Input-major: the order of the transposed view.
+    inputs, outputs = np.nonzero(mask)
+    # A stable sort by output keeps the inputs of each output ascending: the
+    # order of `blocks`.
+    order = np.argsort(_narrow(outputs, columns), kind="stable")
+    block_id = np.empty_like(order)
+    block_id[order] = np.arange(order.size)
     return np.concatenate(
         [
             _splits(outputs, columns),
-            inputs,
+            inputs[order],
             _splits(inputs, rows),
-            outputs[block_id],
+            outputs,
             block_id,
         ],
         dtype=np.int32,
