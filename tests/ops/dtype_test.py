@@ -25,7 +25,9 @@ def values(seed, *shape):
     return np.random.default_rng(seed).standard_normal(shape)
 
 
-@pytest.mark.parametrize("dtypes", itertools.product(NAMES, NAMES), ids=str)
+@pytest.mark.parametrize(
+    "dtypes", list(itertools.product(NAMES, NAMES)), ids=str
+)
 def test_supported_or_named(dtypes):
     x = tf.cast(values(0, 4, 128), dtypes[0])
     blocks = tf.cast(values(1, LAYOUT.nnz, 16, 16), dtypes[1])

@@ -55,7 +55,9 @@ def close(actual, expected, tolerance):
 
 @pytest.mark.parametrize(
     ("activation", "has_bias", "transpose", "axis"),
-    itertools.product([None, *FUSED], [False, True], [False, True], [-1, 0]),
+    list(
+        itertools.product([None, *FUSED], [False, True], [False, True], [-1, 0])
+    ),
 )
 def test_values_and_gradients(activation, has_bias, transpose, axis):
     x, blocks, bias, dy = inputs_of(transpose, axis)

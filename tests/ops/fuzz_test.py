@@ -63,7 +63,11 @@ def library_with_address_sanitizer():
 
     run(bazel, "build", "--config=asan", "//:libtf_blocksparse.so")
     folder = run(bazel, "info", "--config=asan", "bazel-bin")
-    runtime = run("g++", "-print-file-name=libasan.so")
+    # The sanitizer looks for what throws exceptions when it starts.
+    runtime = [
+        run("g++", f"-print-file-name={name}")
+        for name in ("libasan.so", "libstdc++.so.6")
+    ]
     return pathlib.Path(folder) / "cc/tf/libtf_blocksparse.so", runtime
 
 
@@ -74,7 +78,7 @@ def test_under_address_sanitizer(library_with_address_sanitizer, isa):
     fuzz(
         library,
         seed=100,
-        LD_PRELOAD=runtime,
+        LD_PRELOAD=" ".join(runtime),
         # Python and TensorFlow leak by design.
         ASAN_OPTIONS="detect_leaks=0",
         TF_BLOCKSPARSE_MAX_ISA=isa,
