@@ -582,7 +582,8 @@ class BlockLayout:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, BlockLayout):
             return NotImplemented
-        return (
+        # The ops look a layout up at each call: itself, as a rule.
+        return self is other or (
             self._hash == other._hash
             and self._shape == other._shape
             and self._block_size == other._block_size
