@@ -29,6 +29,20 @@ def is_tensor(value: Any) -> bool:
     return tf.is_tensor(value) or isinstance(value, tf.Variable)
 
 
+def fits(shape: tf.TensorShape, expected: list[int | None]) -> bool:
+    """Whether a shape may be the expected one; None is any size.
+
+    Quicker than `is_compatible_with`, which is felt in eager mode.
+    """
+    if shape.rank is None:
+        return True
+    sizes = shape.as_list()
+    return len(sizes) == len(expected) and all(
+        size is None or wanted is None or size == wanted
+        for size, wanted in zip(sizes, expected, strict=True)
+    )
+
+
 def blocks_tensor(blocks: Any, layout: Resolved, hint: Any) -> tf.Tensor:
     """`blocks` as a tensor whose static shape is as the layout says.
 
@@ -36,8 +50,8 @@ def blocks_tensor(blocks: Any, layout: Resolved, hint: Any) -> tf.Tensor:
     """
     dtype_hint = hint.dtype if is_tensor(hint) else None
     blocks = tf.convert_to_tensor(blocks, dtype_hint=dtype_hint)
-    expected = tf.TensorShape([layout.nnz, *layout.block_size])
-    if not blocks.shape.is_compatible_with(expected):
+    expected = [layout.nnz, *layout.block_size]
+    if not fits(blocks.shape, expected):
         raise ValueError(
             f"blocks: got shape {blocks.shape}, expected {expected} "
             "[nnz, b_in, b_out]; pass the layout these blocks were made for"
@@ -114,7 +128,7 @@ def gate_list(gate: Any, nnz: int | None) -> tuple[list[tf.Tensor], bool]:
             f"gate: got dtype {gate.dtype.name}, expected a float, or bool for "
             "a mask; cast with tf.cast"
         )
-    if not gate.shape.is_compatible_with([nnz]):
+    if not fits(gate.shape, [nnz]):
         raise ValueError(
             f"gate: got shape {gate.shape}, expected [{nnz}], one number for "
             "each block; pass the layout this gate was made for"
@@ -134,7 +148,7 @@ def bias_list(bias: Any, dtype: tf.DType, features: int) -> list[tf.Tensor]:
             f"bias: got dtype {bias.dtype.name}, expected x's, {dtype.name}; "
             "cast with tf.cast"
         )
-    if not bias.shape.is_compatible_with([features]):
+    if not fits(bias.shape, [features]):
         raise ValueError(
             f"bias: got shape {bias.shape}, expected [{features}], one number "
             "for each feature of the result"

@@ -67,7 +67,7 @@ def from_dense(w: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
     """
     parts = resolve(layout)
     w = tf.convert_to_tensor(w)
-    if not w.shape.is_compatible_with([parts.inputs, parts.outputs]):
+    if not _inputs.fits(w.shape, [parts.inputs, parts.outputs]):
         raise ValueError(
             f"w: got shape {w.shape}, expected [{parts.inputs}, "
             f"{parts.outputs}]; pass the layout that fits it"
