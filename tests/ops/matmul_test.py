@@ -2,6 +2,8 @@
 """`ops.matmul` forward: values, shapes, what it takes, where it runs."""
 
 import concurrent.futures
+import gc
+import weakref
 
 import numpy as np
 import pytest
@@ -194,6 +196,15 @@ def test_one_layout_in_eager_mode_and_many_graphs():
         with tf.compat.v1.Session(graph=graph) as session:
             np.testing.assert_array_equal(session.run(y), expected)
     np.testing.assert_array_equal(ops.matmul(x, BLOCKS, LAYOUT), expected)
+
+
+def test_layouts_are_not_kept_alive():
+    layout = BlockLayout.random((16, 16), 4, sparsity=0.5, seed=3)
+    ops.matmul(np.ones((2, 16)), np.ones((layout.nnz, 4, 4)), layout)
+    watched = weakref.ref(layout)
+    del layout
+    gc.collect()
+    assert watched() is None
 
 
 def test_while_loop():

@@ -87,6 +87,14 @@ absl::Status BaseOp::ReadGate(OpKernelContext* ctx, int index, int64_t nnz,
   return absl::OkStatus();
 }
 
+absl::Status BaseOp::NoKernel(const Layout& layout) const {
+  return tensorflow::errors::Unimplemented(
+      "no kernel for x of ", NameOf(x_dtype_), " and blocks of ",
+      NameOf(blocks_dtype_), " (block size (", layout.block_inputs, ", ",
+      layout.block_outputs, "), feature_axis ", feature_axis_,
+      ", device CPU, instruction set ", NameOf(isa_), "); cast one of them");
+}
+
 Executor BaseOp::PoolOf(OpKernelContext* ctx) {
   const auto* pool = ctx->device()->tensorflow_cpu_worker_threads();
   Executor executor;

@@ -43,6 +43,9 @@ class BaseOp : public tensorflow::OpKernel {
   absl::Status ReadGate(tensorflow::OpKernelContext* ctx, int index,
                         int64_t nnz, const float** gate) const;
 
+  // Says that no kernel takes these dtypes and blocks.
+  absl::Status NoKernel(const Layout& layout) const;
+
   // Runs closures on the device's pool for work inside of one op.
   static Executor PoolOf(tensorflow::OpKernelContext* ctx);
 

@@ -73,6 +73,7 @@ class SampledMatmulOp : public BaseOp {
     const Executor executor = PoolOf(ctx);
     const SampledMatmulPlan plan =
         PlanSampledMatmul(problem, executor.threads, isa());
+    if (plan.kernel == nullptr) return NoKernel(problem.layout);
     Tensor holder;
     void* scratch;
     TF_RETURN_IF_ERROR(
