@@ -2,4 +2,4 @@
 #define BLOCKSPARSE_ISA avx2
 #define BLOCKSPARSE_VECTOR_BYTES 32
 #define BLOCKSPARSE_ROWS_AVX2
-#include "cc/kernels/cpu/instantiate.h"
+#include "cc/kernels/cpu/matmul_instantiate.h"

@@ -2,4 +2,4 @@
 #define BLOCKSPARSE_ISA avx512
 #define BLOCKSPARSE_VECTOR_BYTES 64
 #define BLOCKSPARSE_ROWS_AVX512
-#include "cc/kernels/cpu/instantiate.h"
+#include "cc/kernels/cpu/matmul_instantiate.h"

@@ -2,4 +2,4 @@
 #define BLOCKSPARSE_ISA portable
 #define BLOCKSPARSE_VECTOR_BYTES 16
 #define BLOCKSPARSE_ROWS_PORTABLE
-#include "cc/kernels/cpu/instantiate.h"
+#include "cc/kernels/cpu/sampled_matmul_instantiate.h"
