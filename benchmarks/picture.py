@@ -48,7 +48,7 @@ def save(measured: Sequence[Measured], path: pathlib.Path) -> None:
     axes.set_yticklabels([_label(case) for case in cases])
     axes.invert_yaxis()
     axes.axvline(1, color="black", linewidth=1)
-    axes.margins(x=0.15)
+    axes.set_xlim(0, 1.25 * max(each.speed_up for each in measured))
     axes.set_xlabel("times as fast as the dense product")
     axes.legend()
     figure.savefig(path, dpi=100)

@@ -1,6 +1,7 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """What was measured as the Markdown table that the README shows."""
 
+import textwrap
 from collections.abc import Sequence
 from typing import Any
 
@@ -20,11 +21,11 @@ _TITLES = (
 
 
 def markdown(machine: dict[str, Any], measured: Sequence[Measured]) -> str:
-    """A line about the machine, and a table with a row for each case.
+    """A paragraph about the machine, and a table with a row for each case.
 
     Cells hold a number for each number of threads, separated by slashes.
     """
-    lines = [_caption(machine, measured), ""]
+    lines = [textwrap.fill(_caption(machine, measured), 80), ""]
     lines += [_row(_TITLES), _row(["---"] * 4 + ["---:"] * 5)]
     cases: dict[Case, list[Measured]] = {}
     for each in measured:
@@ -44,7 +45,7 @@ def _caption(machine: dict[str, Any], measured: Sequence[Measured]) -> str:
         f"tf_blocksparse {machine['tf_blocksparse']}; "
         f"{_slashed('.0f', peaks)} threads; "
         f"FMA peak {_slashed('.0f', middle)} GFLOP/s; "
-        f"medians of {machine['rounds']} rounds"
+        f"medians of {machine['rounds']} rounds."
     )
 
 

@@ -36,17 +36,18 @@ def test_measures_checks_and_prints(tmp_path):
         f"--picture={tmp_path}/out/result.png",
     )
     assert result.returncode == 0, result.stderr[-2000:]
-    table = result.stdout.splitlines()
-    assert "TensorFlow" in table[0]
-    assert table[2].startswith("| rows x inputs x outputs | product |")
-    assert [line.split(" | ")[1] for line in table[4:]] == [
+    caption, _, table = result.stdout.partition("\n\n")
+    assert "TensorFlow" in caption
+    table = table.splitlines()
+    assert table[0].startswith("| rows x inputs x outputs | product |")
+    assert [line.split(" | ")[1] for line in table[2:]] == [
         "forward",
         "forward float32 x bfloat16",
         "dx",
         "dx float32 x bfloat16",
         "dw",
     ]
-    assert all(line.count(" / ") == 5 for line in table[4:])
+    assert all(line.count(" / ") == 5 for line in table[2:])
     written = json.loads((tmp_path / "out/result.json").read_text())
     assert written["machine"]["isa"] in ("avx512", "avx2", "portable")
     assert [line["threads"] for line in written["lines"]] == [1] * 5 + [2] * 5
