@@ -18,7 +18,8 @@ struct Float16 {
 
 enum class Dtype { kFloat32, kFloat64, kBFloat16, kFloat16 };
 
-inline int64_t SizeOf(Dtype dtype) {
+// static: see convert.h.
+static inline int64_t SizeOf(Dtype dtype) {
   switch (dtype) {
     case Dtype::kFloat32:
       return 4;
@@ -29,7 +30,7 @@ inline int64_t SizeOf(Dtype dtype) {
   }
 }
 
-inline const char* NameOf(Dtype dtype) {
+static inline const char* NameOf(Dtype dtype) {
   switch (dtype) {
     case Dtype::kFloat32:
       return "f32";

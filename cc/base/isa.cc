@@ -25,14 +25,16 @@ const char* NameOf(Isa isa) {
 Isa DetectIsa() {
 #if defined(__x86_64__)
   // These builtins ask the operating system about register state, too.
-  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+  const bool avx2 = __builtin_cpu_supports("avx2") &&
+                    __builtin_cpu_supports("fma") &&
+                    __builtin_cpu_supports("f16c");
+  if (avx2 && __builtin_cpu_supports("avx512f") &&
+      __builtin_cpu_supports("avx512bw") &&
       __builtin_cpu_supports("avx512dq") &&
       __builtin_cpu_supports("avx512vl")) {
     return Isa::kAvx512;
   }
-  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) {
-    return Isa::kAvx2;
-  }
+  if (avx2) return Isa::kAvx2;
 #endif
   return Isa::kPortable;
 }

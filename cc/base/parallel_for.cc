@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <memory>
 #include <mutex>
@@ -83,14 +84,15 @@ struct Job {
 
   void Wait() {
     // Workers end within a task of each other, usually sooner than a sleep
-    // and a wake-up would take (about 15 us).
-    constexpr int kSpins = 2000;
-    for (int i = 0; i < kSpins; ++i) {
+    // and a wake-up would take.
+    constexpr auto kWakeUp = std::chrono::microseconds(15);
+    const auto start = std::chrono::steady_clock::now();
+    do {
       if (done.load() == tasks) return;
 #if defined(__x86_64__)
       __builtin_ia32_pause();
 #endif
-    }
+    } while (std::chrono::steady_clock::now() - start < kWakeUp);
     std::unique_lock<std::mutex> lock(mutex);
     all_done.wait(lock, [this] { return done.load() == tasks; });
   }

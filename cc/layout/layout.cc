@@ -40,9 +40,11 @@ std::string ParseLayout(const int32_t* packed, int64_t length, int64_t inputs,
   const bool fits = length >= head && (length - head) % 3 == 0;
   const int64_t found = fits ? (length - head) / 3 : -1;
   if (!fits || (nnz >= 0 && nnz != found)) {
-    std::string expected =
-        nnz >= 0 ? Message(head + 3 * nnz, " for ", nnz, " blocks")
-                 : Message(head, " + 3 nnz");
+    std::string expected = nnz >= 0
+                               ? Message(static_cast<uint64_t>(head) +
+                                             3 * static_cast<uint64_t>(nnz),
+                                         " for ", nnz, " blocks")
+                               : Message(head, " + 3 nnz");
     return Message("layout has ", length, " numbers, expected ", expected,
                    " of size (", block_inputs, ", ", block_outputs,
                    ") in a weight of ", inputs, " x ", outputs,
@@ -54,6 +56,7 @@ std::string ParseLayout(const int32_t* packed, int64_t length, int64_t inputs,
   layout->block_inputs = static_cast<int32_t>(block_inputs);
   layout->block_outputs = static_cast<int32_t>(block_outputs);
   layout->nnz = nnz;
+  if (packed == nullptr) return std::string();
   const int32_t* part = packed;
   layout->forward = {
       output_blocks, input_blocks, nnz, part, part + output_blocks + 1,

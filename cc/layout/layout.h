@@ -23,10 +23,12 @@ struct LayoutView {
   const int32_t* splits = nullptr;    // [targets + 1]
   const int32_t* index = nullptr;     // [nnz] source block of each entry
   const int32_t* block_id = nullptr;  // [nnz], or null: entry e is block e
-  int64_t BlockId(int64_t entry) const {
-    return block_id == nullptr ? entry : block_id[entry];
-  }
 };
+
+// Which block an entry of a view is. static: see convert.h.
+static inline int64_t BlockId(const LayoutView& view, int64_t entry) {
+  return view.block_id == nullptr ? entry : view.block_id[entry];
+}
 
 struct Layout {
   int64_t inputs = 0;
@@ -41,7 +43,8 @@ struct Layout {
 // The largest side of a block.
 constexpr int32_t kMaxBlockSize = 256;
 
-// Reads the parts of `packed` (`length` numbers) and checks all that can be
+// Reads the parts of `packed` (`length` numbers; null to leave the views empty)
+// and checks all that can be
 // checked without reading it: sizes, block sizes and the length. nnz is -1 to
 // be inferred from the length. Returns an empty string, or what is wrong: what
 // was got, what is expected, what to do.

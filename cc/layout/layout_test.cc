@@ -26,8 +26,8 @@ TEST(ParseLayoutTest, FindsThePartsOfBothViews) {
   EXPECT_EQ(layout.transposed.targets, 3);
   EXPECT_EQ(layout.forward.index[1], 2);
   EXPECT_EQ(layout.transposed.index[1], 1);
-  EXPECT_EQ(layout.transposed.BlockId(1), 2);
-  EXPECT_EQ(layout.forward.BlockId(1), 1);
+  EXPECT_EQ(BlockId(layout.transposed, 1), 2);
+  EXPECT_EQ(BlockId(layout.forward, 1), 1);
   EXPECT_EQ(ValidateViews(layout), "");
 }
 

@@ -76,8 +76,8 @@ const void* Case::Operand(int64_t elements, Dtype dtype, Fill fill) {
   void* data = Allocate(elements, dtype);
   for (int64_t i = 0; i < elements; ++i) {
     state_ = state_ * 6364136223846793005u + 1442695040888963407u;
-    // Sums of products of integers up to 3 stay exact in float, and up to 1 in
-    // what is rounded to 8 bits at the end, for the lengths tested.
+    // Integers from -3 to 3: sums of the lengths tested are exact in float, and
+    // rounding them to 16 bits is one rounding.
     const int64_t draw = static_cast<int64_t>(state_ >> 33);
     Set(fill == Fill::kIntegers ? static_cast<double>(draw % 7 - 3)
                                 : std::ldexp(draw, -30) - 1,

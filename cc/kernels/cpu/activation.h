@@ -1,7 +1,7 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 // Activations on vectors. Errors against the exact value, in float: relu 0;
-// sigmoid, tanh 3 ulp; silu, gelu 4 ulp of |z| (and a relative 1e-5 far out in
-// gelu's negative tail, where the value itself is below 1e-6).
+// sigmoid, tanh 3 ulp; silu, gelu 4 ulp of |z| (and a relative 1.5e-5 far out
+// in gelu's negative tail, where the value itself is below 1e-6).
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_ACTIVATION_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_ACTIVATION_H_
 
@@ -45,7 +45,9 @@ inline Vector<float, kLanes> Exp(Vector<float, kLanes> x) {
                                    1.381459638e-03f};
   const V p = Polynomial(r, kExp) * r * r + r + 1.0f;
   const Bits exponent = ((Bits)shifted - 0x4b400000) << 23;
-  return vanishes ? V{} : (V)((Bits)p + exponent);
+  const V result = vanishes ? V{} : (V)((Bits)p + exponent);
+  // Of a NaN, `shifted` has the payload where the integer should be.
+  return x == x ? result : x;
 }
 
 template <int kLanes>

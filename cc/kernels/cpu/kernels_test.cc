@@ -3,11 +3,14 @@
 // then within a derived tolerance, on guarded and poisoned memory.
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdint>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
+#include "cc/base/convert.h"
 #include "cc/base/isa.h"
 #include "cc/kernels/cpu/kernel_table.h"
 #include "cc/kernels/cpu/matmul.h"
@@ -165,67 +168,188 @@ TEST_P(SampledMatmulKernelTest, AddsUpSeveralPasses) {
   }
 }
 
-// Faults that a kernel of either kind could have. Each must be found.
-enum class Fault { kLastUnwritten, kOneUlp, kBlockLeftOut };
+// Inputs of a kernel changed under its hands, as if it had got them wrong. Each
+// must be found, whatever the dtypes, direction and family.
+enum class Fault { kRow, kBlock, kPlace, kGate, kBias, kActivation, kEpsilon };
+constexpr Fault kFaults[] = {Fault::kRow,    Fault::kBlock, Fault::kPlace,
+                             Fault::kGate,   Fault::kBias,  Fault::kActivation,
+                             Fault::kEpsilon};
 
-// One ulp up, which for -0 and 0 is a subnormal.
-void Nudge(float* value) {
-  int32_t bits;
-  __builtin_memcpy(&bits, value, sizeof bits);
-  ++bits;
-  __builtin_memcpy(value, &bits, sizeof bits);
+// A problem's layout, gate and so on to change, and the problem with them.
+struct Planted {
+  std::vector<int32_t> splits;
+  std::vector<int32_t> index;
+  std::vector<float> gate;
+};
+
+template <typename Problem>
+void Plant(Fault fault, LayoutView* view, Problem* problem, Planted* planted) {
+  planted->splits.assign(view->splits, view->splits + view->targets + 1);
+  planted->index.assign(view->index, view->index + view->nnz);
+  planted->gate.assign(problem->gate, problem->gate + view->nnz);
+  switch (fault) {
+    case Fault::kRow:
+      --problem->rows;
+      break;
+    case Fault::kBlock:
+      --planted->splits.back();
+      break;
+    case Fault::kPlace:
+      std::swap(planted->index[1], planted->index[2]);
+      break;
+    case Fault::kGate:
+      planted->gate[1] += 1;
+      break;
+    default:
+      break;
+  }
+  view->splits = planted->splits.data();
+  view->index = planted->index.data();
+  problem->gate = planted->gate.data();
 }
 
-TEST(PlantedFaultTest, IsFoundInEveryMatmulKernelOfFloat) {
-  for (const MatmulKernel& kernel : Runnable(MatmulKernels())) {
-    if (kernel.x_dtype != Dtype::kFloat32 ||
-        kernel.blocks_dtype != Dtype::kFloat32) {
-      continue;
-    }
-    for (const Fault fault :
-         {Fault::kLastUnwritten, Fault::kOneUlp, Fault::kBlockLeftOut}) {
-      Case test({&LayoutKinds()[4], 64, 48, 16, 16, 5}, Dtype::kFloat32,
-                Dtype::kFloat32, Fill::kIntegers);
-      const auto run = [&](const MatmulProblem& problem) {
-        MatmulProblem faulty = problem;
-        std::vector<int32_t> splits(
-            faulty.layout.forward.splits,
-            faulty.layout.forward.splits + faulty.layout.forward.targets + 1);
-        if (fault == Fault::kBlockLeftOut) --splits.back();
-        faulty.layout.forward.splits = splits.data();
-        RunWith(kernel, faulty);
-        float* last = static_cast<float*>(problem.y) + 5 * 48 - 1;
-        if (fault == Fault::kLastUnwritten) *last = __builtin_nanf("");
-        if (fault == Fault::kOneUlp) Nudge(last);
-      };
-      EXPECT_NE(test.CheckMatmul(run, 0), "") << kernel.name;
+// The last bit of the last element: 1 ulp of any dtype.
+void Nudge(void* data, int64_t elements, Dtype dtype) {
+  *(static_cast<unsigned char*>(data) + (elements - 1) * SizeOf(dtype)) ^= 1;
+}
+
+TEST_P(MatmulKernelTest, PlantedFaultsAreFound) {
+  const MatmulKernel& kernel = GetParam();
+  for (const bool transpose : {false, true}) {
+    for (const bool features_first : {false, true}) {
+      for (const Fault fault : kFaults) {
+        CaseShape shape{
+            &LayoutKinds()[4], 64, 48, 16, 16, 5, transpose, features_first,
+            GateKind::kMixed};
+        shape.bias = true;
+        shape.activation = Activation::kRelu;
+        Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
+        Planted planted;
+        const auto run = [&](const MatmulProblem& problem) {
+          MatmulProblem p = problem;
+          Plant(fault, transpose ? &p.layout.transposed : &p.layout.forward, &p,
+                &planted);
+          if (fault == Fault::kBias) p.bias = nullptr;
+          if (fault == Fault::kActivation) p.activation = Activation::kNone;
+          RunWith(kernel, p);
+          if (fault == Fault::kEpsilon) {
+            Nudge(p.y, 5 * (transpose ? 64 : 48), kernel.x_dtype);
+          }
+        };
+        EXPECT_NE(test.CheckMatmul(run, 0), "") << static_cast<int>(fault);
+      }
     }
   }
 }
 
-TEST(PlantedFaultTest, IsFoundInEverySampledKernelOfFloat) {
-  for (const SampledMatmulKernel& kernel : Runnable(SampledMatmulKernels())) {
-    if (kernel.x_dtype != Dtype::kFloat32 ||
-        kernel.blocks_dtype != Dtype::kFloat32) {
-      continue;
-    }
-    for (const Fault fault :
-         {Fault::kLastUnwritten, Fault::kOneUlp, Fault::kBlockLeftOut}) {
-      Case test({&LayoutKinds()[4], 64, 48, 16, 16, 5}, Dtype::kFloat32,
-                Dtype::kFloat32, Fill::kIntegers);
+TEST_P(SampledMatmulKernelTest, PlantedFaultsAreFound) {
+  const SampledMatmulKernel& kernel = GetParam();
+  for (const bool features_first : {false, true}) {
+    for (const Fault fault : kFaults) {
+      if (fault == Fault::kBias || fault == Fault::kActivation) continue;
+      CaseShape shape{
+          &LayoutKinds()[4], 64, 48, 16, 16, 5, false, features_first,
+          GateKind::kMixed};
+      Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
+      Planted planted;
       const auto run = [&](const SampledMatmulProblem& problem) {
-        SampledMatmulProblem faulty = problem;
-        LayoutView& view = faulty.layout.transposed;
-        std::vector<int32_t> splits(view.splits,
-                                    view.splits + view.targets + 1);
-        if (fault == Fault::kBlockLeftOut) --splits.back();
-        view.splits = splits.data();
-        RunWith(kernel, faulty);
-        float* last = static_cast<float*>(problem.blocks) + 64 * 48 - 1;
-        if (fault == Fault::kLastUnwritten) *last = __builtin_nanf("");
-        if (fault == Fault::kOneUlp) Nudge(last);
+        SampledMatmulProblem p = problem;
+        Plant(fault, &p.layout.transposed, &p, &planted);
+        RunWith(kernel, p);
+        if (fault == Fault::kEpsilon) {
+          Nudge(p.blocks, 64 * 48, kernel.blocks_dtype);
+        }
       };
-      EXPECT_NE(test.CheckSampled(run, 0), "") << kernel.name;
+      EXPECT_NE(test.CheckSampled(run, 0), "") << static_cast<int>(fault);
+    }
+  }
+}
+
+// In units in the last place, of the value or of z, as activation.h says.
+struct ActivationBound {
+  Activation activation;
+  bool of_z;
+  double ulps;
+};
+constexpr ActivationBound kActivationBounds[] = {
+    {Activation::kRelu, false, 0}, {Activation::kSigmoid, false, 3},
+    {Activation::kTanh, false, 3}, {Activation::kSilu, true, 4},
+    {Activation::kGelu, true, 4},
+};
+
+double ExactActivation(Activation activation, double z) {
+  switch (activation) {
+    case Activation::kRelu:
+      return z < 0 ? 0 : z;
+    case Activation::kSigmoid:
+      return 1 / (1 + std::exp(-z));
+    case Activation::kTanh:
+      return std::tanh(z);
+    case Activation::kSilu:
+      return z / (1 + std::exp(-z));
+    default:
+      return 0.5 * z * std::erfc(-z * std::sqrt(0.5));
+  }
+}
+
+// Activates `z` by a product with one weight of 1.
+std::vector<float> ActivateBy(const MatmulKernel& kernel, Activation activation,
+                              const std::vector<float>& z) {
+  const PackedLayout packed(LayoutKinds()[4], 1, 1, 1, 1);
+  const float one = 1;
+  std::vector<float> y(z.size());
+  MatmulProblem p;
+  p.layout = packed.layout();
+  p.rows = static_cast<int64_t>(z.size());
+  p.x = z.data();
+  p.blocks = &one;
+  p.activation = activation;
+  p.y = y.data();
+  RunWith(kernel, p);
+  return y;
+}
+
+TEST_P(MatmulKernelTest, ActivationsKeepTheirBounds) {
+  const MatmulKernel& kernel = GetParam();
+  if (kernel.x_dtype != Dtype::kFloat32 ||
+      kernel.blocks_dtype != Dtype::kFloat32) {
+    GTEST_SKIP() << "computed in the same vectors as float32";
+  }
+  std::vector<float> z;
+  for (float magnitude = 1e-6f; magnitude < 80; magnitude *= 1.003f) {
+    z.push_back(magnitude);
+    z.push_back(-magnitude);
+  }
+  for (const ActivationBound& bound : kActivationBounds) {
+    const std::vector<float> y = ActivateBy(kernel, bound.activation, z);
+    for (size_t i = 0; i < z.size(); ++i) {
+      const double exact = ExactActivation(bound.activation, z[i]);
+      const double scale = bound.of_z ? z[i] : exact;
+      // A float is at most 2^-24 of itself from half a unit.
+      const double allowed = bound.ulps * std::ldexp(std::abs(scale), -23);
+      ASSERT_LE(std::abs(y[i] - exact), allowed)
+          << z[i] << " " << static_cast<int>(bound.activation);
+      if (bound.activation == Activation::kGelu && std::abs(exact) > 1e-30) {
+        ASSERT_LE(std::abs(y[i] - exact), 1.5e-5 * std::abs(exact)) << z[i];
+      }
+    }
+  }
+}
+
+TEST_P(MatmulKernelTest, NanStaysNan) {
+  const MatmulKernel& kernel = GetParam();
+  if (kernel.x_dtype != Dtype::kFloat32 ||
+      kernel.blocks_dtype != Dtype::kFloat32) {
+    GTEST_SKIP() << "computed in the same vectors as float32";
+  }
+  std::vector<float> z;
+  for (const uint32_t bits : {0x7fc00000u, 0x7fc00001u, 0x7fc000ffu,
+                              0xffc00000u, 0xffffffffu, 0x7fffffffu}) {
+    z.push_back(BitsToFloat(bits));
+  }
+  for (const ActivationBound& bound : kActivationBounds) {
+    for (const float y : ActivateBy(kernel, bound.activation, z)) {
+      EXPECT_TRUE(std::isnan(y)) << static_cast<int>(bound.activation);
     }
   }
 }

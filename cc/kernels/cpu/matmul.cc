@@ -22,7 +22,8 @@ int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 // once, than with a tile of rows that is mostly empty. Measured with float32
 // and AVX-512 at 4096 x 4096, 90 % sparse: forward with full registers 8 rows
 // take what a tile takes, with halves of them 4; transposed 3, since pairs of
-// rows read the weights again.
+// rows read the weights again. Other instruction sets and dtypes are assumed to
+// be alike, in registers.
 int64_t FewRows(const MatmulProblem& problem, int lanes) {
   const int block = problem.layout.block_outputs;
   if (block % std::max(1, lanes / 4) != 0) return 0;
@@ -46,7 +47,9 @@ const MatmulKernel* Choose(const MatmulProblem& problem, int64_t rows,
     const bool takes_few = k->family == MatmulFamily::kOutputs;
     if (takes_few != (rows <= FewRows(problem, k->lanes))) continue;
     // Of the tiles, the smallest that holds all rows, else the largest.
-    if (chosen == nullptr || (rows <= k->rows && k->rows < chosen->rows)) {
+    if (chosen == nullptr ||
+        (rows <= k->rows ? chosen->rows < rows || k->rows < chosen->rows
+                         : chosen->rows < k->rows)) {
       chosen = k;
     }
   }

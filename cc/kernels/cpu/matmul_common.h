@@ -48,7 +48,7 @@ int64_t CollectChunk(const MatmulTask& task, int64_t entry, int64_t end,
   const int64_t last = view.nnz - 1;
   *count = 0;
   for (; entry < end && *count < task.chunk; ++entry) {
-    const int64_t id = view.BlockId(entry);
+    const int64_t id = BlockId(view, entry);
     T gate = 1;
     if (problem.gate != nullptr) {
       gate = problem.gate[id];
@@ -68,7 +68,7 @@ int64_t CollectChunk(const MatmulTask& task, int64_t entry, int64_t end,
     ref.inputs = inputs + source * input_stride;
     ref.stored = blocks + id * size;
     const int64_t ahead = entry + task.chunk;
-    ref.ahead = blocks + view.BlockId(ahead < last ? ahead : last) * size;
+    ref.ahead = blocks + BlockId(view, ahead < last ? ahead : last) * size;
     const int64_t next = entry < last ? entry + 1 : last;
     ref.next_inputs = inputs + static_cast<int64_t>(view.index[next]) *
                                    task.source_block * input_stride;

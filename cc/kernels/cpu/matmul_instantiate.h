@@ -8,7 +8,7 @@
 namespace blocksparse {
 namespace BLOCKSPARSE_ISA {
 
-// Rows that MATMUL_OUTPUTS takes at a time: beyond, MATMUL_ROWS is as quick.
+// Rows of a MATMUL_OUTPUTS task: more than FewRows of matmul.cc ever gives it.
 constexpr int kOutputsRows = 16;
 
 #define MATMUL_ROWS(isa, x, blocks, outputs, registers, tile) \
@@ -36,7 +36,8 @@ constexpr int kOutputsRows = 16;
 #define SAMPLED_MATMUL(isa, x, blocks, inputs, registers, tile)
 extern const MatmulKernel kMatmulKernels[];
 extern const int kMatmulKernelCount;
-const MatmulKernel kMatmulKernels[] = {
+// constexpr: nothing of an instruction set may run when the library is loaded.
+constexpr MatmulKernel kMatmulKernels[] = {
 #include "cc/kernels/cpu/kernels.inc"
 };
 const int kMatmulKernelCount = sizeof(kMatmulKernels) / sizeof(MatmulKernel);

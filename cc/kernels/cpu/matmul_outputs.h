@@ -66,12 +66,12 @@ void AccumulateOutputs(const BlockRef<T, Stored>* refs, int count,
   for (int r = 0; r < count; ++r) {
     const auto* w = WeightsOf<kStaged>(refs[r]) + first;
     const T* x = refs[r].inputs;
-    const Stored* ahead = refs[r].ahead + first;
+    const uintptr_t ahead = reinterpret_cast<uintptr_t>(refs[r].ahead + first);
     int64_t d = 0;
     for (; d + kDepth <= refs[r].depth; d += kDepth) {
 #pragma GCC unroll 4
       for (int part = 0; part < kDepth; ++part) {
-        Prefetch(ahead + (d + part) * block_outputs);
+        Prefetch(ahead + (d + part) * block_outputs * sizeof(Stored));
         step(w + (d + part) * block_outputs, x + d + part, part);
       }
     }
@@ -103,7 +103,8 @@ void AccumulateDots(const BlockRef<T, Stored>* refs, int count,
   for (int r = 0; r < count; ++r) {
     const auto* w = WeightsOf<kStaged>(refs[r]) + first * block_outputs;
     const T* x = refs[r].inputs;
-    const Stored* ahead = refs[r].ahead + first * block_outputs;
+    const uintptr_t ahead =
+        reinterpret_cast<uintptr_t>(refs[r].ahead + first * block_outputs);
     int64_t d = 0;
     for (; d + kLanes <= refs[r].depth; d += kLanes) {
       V xs[kRows];
@@ -113,7 +114,7 @@ void AccumulateDots(const BlockRef<T, Stored>* refs, int count,
       }
 #pragma GCC unroll 8
       for (int g = 0; g < kGroup; ++g) {
-        Prefetch(ahead + g * block_outputs + d);
+        Prefetch(ahead + (g * block_outputs + d) * sizeof(Stored));
         const V weights = Load<kLanes>(w + g * block_outputs + d);
 #pragma GCC unroll 4
         for (int n = 0; n < kRows; ++n) acc[n][g] += weights * xs[n];

@@ -75,9 +75,11 @@ void AccumulateRows(const BlockRef<T, Stored>* refs, int count,
   for (int r = 0; r < count; ++r) {
     const T* w = refs[r].weights + start;
     const T* x = refs[r].inputs;
-    const Stored* ahead =
-        (same_blocks ? refs[r].stored : refs[r].ahead) + ahead_start;
-    const T* next = refs[r].next_inputs;
+    // Addresses: beyond the last block they are of nothing.
+    uintptr_t ahead = reinterpret_cast<uintptr_t>(same_blocks ? refs[r].stored
+                                                              : refs[r].ahead) +
+                      ahead_start * sizeof(Stored);
+    uintptr_t next = reinterpret_cast<uintptr_t>(refs[r].next_inputs);
     for (int64_t d = 0; d < refs[r].depth; ++d) {
       V xs[kVectors];
 #pragma GCC unroll 4
@@ -85,7 +87,9 @@ void AccumulateRows(const BlockRef<T, Stored>* refs, int count,
       Prefetch(ahead);
       if (prefetch_inputs) {
 #pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) Prefetch(next + v * kLanes);
+        for (int v = 0; v < kVectors; ++v) {
+          Prefetch(next + v * kLanes * sizeof(T));
+        }
       }
 #pragma GCC unroll 16
       for (int g = 0; g < kGroup; ++g) {
@@ -95,8 +99,8 @@ void AccumulateRows(const BlockRef<T, Stored>* refs, int count,
       }
       w += step;
       x += kRows;
-      next += kRows;
-      ahead += ahead_step;
+      next += kRows * sizeof(T);
+      ahead += ahead_step * sizeof(Stored);
     }
   }
 #pragma GCC unroll 16

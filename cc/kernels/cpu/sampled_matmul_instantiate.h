@@ -21,7 +21,8 @@ namespace BLOCKSPARSE_ISA {
    SampledMatmul<x, blocks, inputs, registers>},
 extern const SampledMatmulKernel kSampledMatmulKernels[];
 extern const int kSampledMatmulKernelCount;
-const SampledMatmulKernel kSampledMatmulKernels[] = {
+// constexpr: nothing of an instruction set may run when the library is loaded.
+constexpr SampledMatmulKernel kSampledMatmulKernels[] = {
 #include "cc/kernels/cpu/kernels.inc"
 };
 const int kSampledMatmulKernelCount =

@@ -121,7 +121,10 @@ inline V Broadcast(T value) {
   return value - V{};
 }
 
-inline void Prefetch(const void* address) { __builtin_prefetch(address, 0, 3); }
+// An address that is never read: it may lie outside of any array.
+inline void Prefetch(uintptr_t address) {
+  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 3);
+}
 
 template <int kLanes, typename T>
 inline T SumLanes(Vector<T, kLanes> value) {
