@@ -190,8 +190,9 @@ def tolerance(
 ) -> npt.NDArray[np.float64]:
     """How far a sum of products may be from the exact one, in any order.
 
-    `(length + 2) u magnitude + 2 v |value|`, with u the rounding error of the
-    sum (float64's, else float32's) and v that of the result's dtype.
+    `(length + 2) u magnitude + 2 v |value| + s`, with u the rounding error of
+    the sum (float64's, else float32's), v that of the result's dtype, and s
+    the size of the numbers that it doesn't tell from 0.
 
     Args:
       dtype: of the result.
@@ -204,11 +205,15 @@ def tolerance(
     >>> float(tolerance("float32", 2, 4.0, 0.0)) == 16 * 2.0**-24
     True
     """
+    # float16's subnormal numbers; those of other dtypes may be flushed.
+    smallest = {"float16": 2.0**-24, "float64": 2.0**-1022}
     result = rounding(dtype)
     of_sum = min(result, rounding("float32"))
-    return (length + 2) * of_sum * np.asarray(
-        magnitude, np.float64
-    ) + 2 * result * np.abs(np.asarray(value, np.float64))
+    return (
+        (length + 2) * of_sum * np.asarray(magnitude, np.float64)
+        + 2 * result * np.abs(np.asarray(value, np.float64))
+        + smallest.get(tf.as_dtype(dtype).name, 2.0**-126)
+    )
 
 
 def assert_close(
