@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
+from tf_blocksparse import library_path
 from tf_blocksparse.layers import BlockSparseDense
 from tf_blocksparse.layout import BlockLayout
 
@@ -223,6 +224,20 @@ def test_damaged_file(tmp_path, change, message):
         np.testing.assert_array_equal(got, expected)
 
 
+@pytest.mark.parametrize("name", ["model.keras", "model.weights.h5"])
+def test_damaged_layout_is_not_written(tmp_path, name):
+    model = make_model()
+    layer = model.get_layer("sparse")
+    weights = layer.get_weights()
+    weights[-1][-1] = 9999
+    layer.set_weights(weights)
+    with pytest.raises(ValueError, match="packed: got block_id"):
+        _ = layer.layout
+    save = model.save if name == "model.keras" else model.save_weights
+    with pytest.raises(ValueError, match="packed: got block_id"):
+        save(tmp_path / name)
+
+
 def test_other_number_of_blocks(tmp_path):
     path = tmp_path / "model.weights.h5"
     make_model(sparsity=0.5).save_weights(path)
@@ -277,6 +292,20 @@ def test_a_million_blocks_save_and_load_in_two_seconds(tmp_path):
 # --- Copies ---------------------------------------------------------------
 
 
+def test_clone_model_without_a_seed_draws_another_layout():
+    model = make_model()
+    layout = model.get_layer("sparse").layout
+    clone = keras.models.clone_model(model)
+    assert model.get_layer("sparse").get_config()["seed"] is None
+    assert clone.get_layer("sparse").layout != layout
+    clone.set_weights(model.get_weights())
+    assert same(model, clone)
+    seeded = make_model(seed=3)
+    clone = keras.models.clone_model(seeded)
+    layout = seeded.get_layer("sparse").layout
+    assert clone.get_layer("sparse").layout == layout
+
+
 def test_clone_model():
     model = make_model(layout=NO_MAKER)
     clone = keras.models.clone_model(model)
@@ -321,6 +350,36 @@ def test_saved_model_of_a_function(tmp_path):
     call = loaded.signatures["serving_default"]
     served = next(iter(call(tf.constant(X)).values()))
     np.testing.assert_allclose(served, model(X), rtol=1e-6, atol=1e-6)
+
+
+SERVE = """
+import sys
+sys.modules["tf_blocksparse"] = None
+import numpy as np
+import tensorflow as tf
+library, folder = sys.argv[1:]
+tf.load_op_library(library)
+model = tf.saved_model.load(folder + "/exported")
+np.save(folder + "/y.npy", model.serve(np.load(folder + "/x.npy")))
+assert not any(name.startswith("tf_blocksparse.") for name in sys.modules)
+"""
+
+
+@pytest.mark.parametrize("arguments", [{}, {"dtype": "mixed_bfloat16"}])
+def test_export_needs_only_the_library(tmp_path, arguments):
+    model = make_model(**arguments)
+    model.export(tmp_path / "exported", verbose=False)
+    np.save(tmp_path / "x.npy", X)
+    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
+    done = subprocess.run(
+        [sys.executable, "-c", SERVE, library_path(), str(tmp_path)],
+        env=environment,
+        cwd=tmp_path,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    np.testing.assert_array_equal(np.load(tmp_path / "y.npy"), model.predict(X))
 
 
 LOAD = """

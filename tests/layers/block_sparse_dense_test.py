@@ -413,6 +413,66 @@ def test_gradients_equal_those_of_dense():
     np.testing.assert_allclose(dbias, dbias_, 1e-4, 1e-5)
 
 
+def crossentropy(layer, loss, x, target, compiled):
+    """The loss of a layer's output and its gradient for x."""
+
+    def compute(x):
+        with tf.GradientTape() as tape:
+            tape.watch(x)
+            value = loss(target, layer(x))
+        return value, tape.gradient(value, x)
+
+    return (tf.function(compute) if compiled else compute)(x)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+@pytest.mark.parametrize(
+    ("activation", "loss"),
+    [
+        ("sigmoid", keras.losses.binary_crossentropy),
+        (keras.activations.sigmoid, keras.losses.binary_crossentropy),
+        (tf.sigmoid, keras.losses.binary_crossentropy),
+        ("softmax", keras.losses.categorical_crossentropy),
+        (tf.nn.softmax, keras.losses.categorical_crossentropy),
+    ],
+)
+def test_crossentropy_sees_the_logits(activation, loss, compiled):
+    """A probability rounded to 0 or 1 has no derivative, a logit has one."""
+    layer = BlockSparseDense(
+        2, activation, kernel_initializer="ones", block_size=1,
+        layout=BlockLayout([[1, 0], [0, 1]], 1),
+    )  # fmt: skip
+    # Each wrong, by 30: with target 1 at -30 and target 0 at 30.
+    x = tf.constant([[-30.0, 30.0], [30.0, -30.0]])
+    target = tf.constant([[1.0, 0.0], [0.0, 1.0]])
+    layer(x)
+    value, gradient = crossentropy(layer, loss, x, target, compiled)
+    dense = twin(layer, activation)
+    expected = crossentropy(dense, loss, x, target, compiled)
+    np.testing.assert_allclose(value, expected[0], rtol=1e-6)
+    np.testing.assert_allclose(gradient, expected[1], rtol=1e-6)
+    # In eager mode TensorFlow's own functions leave no logits: same in Dense.
+    if compiled or activation not in (tf.sigmoid, tf.nn.softmax):
+        each = 60 if loss is keras.losses.categorical_crossentropy else 30
+        np.testing.assert_allclose(value, [each, each], rtol=1e-6)
+        slope = each / 60
+        np.testing.assert_allclose(
+            gradient, [[-slope, slope], [slope, -slope]], rtol=1e-6
+        )
+
+
+def test_layout_in_a_graph_says_where_to_read_it():
+    layer = BlockSparseDense(16, block_size=8, sparsity=0.5, name="sparse")
+    layer.build((None, 16))
+    with pytest.raises(
+        RuntimeError,
+        match=r"layer sparse: got a read of `layout` .*packed_layout",
+    ) as error:
+        tf.function(lambda: layer.layout.nnz)()
+    assert not isinstance(error.value, NotImplementedError)
+    assert tf.function(lambda: tf.size(layer.packed_layout))() == 6 + 3 * 2
+
+
 def test_docstring_example_runs():
     result = doctest.testmod(block_sparse_dense)
     assert result.attempted

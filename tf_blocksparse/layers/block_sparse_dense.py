@@ -7,13 +7,16 @@ from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from tf_blocksparse import ops
 from tf_blocksparse.layers import _checks
 from tf_blocksparse.layers._initializers import block_initializer
 from tf_blocksparse.layout import BlockLayout
 
-_FUSED = ("relu", "gelu", "silu", "tanh", "sigmoid")
+# Not those that leave their input for Keras's cross-entropies, which is lost
+# inside of the op: sigmoid and softmax.
+_FUSED = ("relu", "gelu", "silu", "tanh")
 # A layout that is larger than this as JSON stays out of the config.
 _CONFIG_BYTES = 64 * 1024
 
@@ -30,8 +33,9 @@ class BlockSparseDense(keras.layers.Layer):
 
     where `W`, of shape `(inputs, units)`, is zero outside the blocks that its
     `BlockLayout` names. Only the blocks are stored and learnt. `relu`, exact
-    `gelu`, `silu`, `tanh` and `sigmoid` run inside the operation, any other
-    activation after it.
+    `gelu`, `silu` and `tanh` run inside the operation, any other activation
+    after it; so Keras's cross-entropies find the logits of `sigmoid` and
+    `softmax`, as they do after `Dense`.
 
     Positional arguments mean the same as in `Dense`. Initializers: children of
     `keras.initializers.VarianceScaling` (Glorot, He, Lecun) use the fans that
@@ -86,7 +90,11 @@ class BlockSparseDense(keras.layers.Layer):
             from the config alone (`clone_model`) gets a random layout with as
             many blocks until it is given the weights.
         seed: Integer that fixes the random layout, on every machine. None
-            draws one, which `keras.utils.set_random_seed` decides.
+            draws one, which `keras.utils.set_random_seed` decides. As in
+            Keras's initializers it stays None in the config, so that
+            `clone_model` and `from_config` draw another layout, as they draw
+            other weights: give a seed for the same layout, or copy the
+            weights, which hold it.
         **kwargs: `name`, `dtype` (float32, float64, bfloat16, float16 or a
             mixed policy), `trainable`, `autocast`.
 
@@ -211,8 +219,19 @@ class BlockSparseDense(keras.layers.Layer):
 
     @property
     def layout(self) -> BlockLayout:
-        """The `BlockLayout` in use: the one given until `build`."""
+        """The `BlockLayout` in use: the one given until `build`.
+
+        Raises:
+            ValueError: if the layer's weights hold none.
+            RuntimeError: in a `tf.function`, where weights have no value.
+        """
         if self.built:
+            if not tf.executing_eagerly():
+                raise RuntimeError(
+                    f"layer {self.name}: got a read of `layout` in a "
+                    "tf.function, expected one outside of it; read it before, "
+                    "or use the tensor `packed_layout`"
+                )
             self._update_layout(self.packed_layout.numpy())
             return self._current_layout
         if self._given_layout is None:
@@ -267,7 +286,10 @@ class BlockSparseDense(keras.layers.Layer):
             weight.assign(values[name])
 
     def save_own_variables(self, store: Any) -> None:
-        """Stores blocks, bias and layout under their names."""
+        """Stores blocks, bias and layout, or nothing and raises."""
+        if self.built:
+            # Raises where `set_weights` or an assignment has damaged it.
+            self._update_layout(self.packed_layout.numpy())
         for name, weight in self._named_weights().items():
             store[name] = weight
 
