@@ -65,8 +65,25 @@ def test_another_tensorflow(copied):
     assert import_error(copied) == (
         "ImportError: tf_blocksparse: built for TensorFlow 2.9, found "
         f'{tf.__version__}; run `pip install "tensorflow-cpu==2.9.*"`, or '
-        "build tf_blocksparse again"
+        'with a GPU `pip install "tensorflow[and-cuda]==2.9.*"`, or build '
+        "tf_blocksparse again"
     )
+
+
+def test_half_uninstalled_tensorflow(copied):
+    # Python makes such a module of a folder that pip left behind.
+    code = (
+        "import sys, types\n"
+        "sys.modules['tensorflow'] = types.ModuleType('tensorflow')\n"
+        "import tf_blocksparse"
+    )
+    line = import_error(copied, code)
+    assert line.startswith(
+        "ImportError: tf_blocksparse: got a TensorFlow without a version, "
+        "half uninstalled, expected"
+    )
+    assert '"tensorflow-cpu==' in line
+    assert '"tensorflow[and-cuda]==' in line
 
 
 def test_no_tensorflow(copied):
@@ -75,7 +92,8 @@ def test_no_tensorflow(copied):
     assert line.startswith(
         "ImportError: tf_blocksparse: no TensorFlow, expected"
     )
-    assert line.endswith('run `pip install "tf_blocksparse[cpu]"`')
+    assert '"tensorflow-cpu==' in line
+    assert '"tensorflow[and-cuda]==' in line
 
 
 @pytest.mark.parametrize("name", ["libtf_blocksparse.so", "built_for.json"])

@@ -51,6 +51,13 @@ def _minor(version: str) -> str:
     return ".".join(version.split(".")[:2])
 
 
+def _install(minor: str) -> str:
+    return (
+        f'run `pip install "tensorflow-cpu=={minor}.*"`, or with a GPU '
+        f'`pip install "tensorflow[and-cuda]=={minor}.*"`'
+    )
+
+
 def _import_tensorflow(built_for: str) -> Any:
     try:
         tensorflow = importlib.import_module("tensorflow")
@@ -58,15 +65,21 @@ def _import_tensorflow(built_for: str) -> Any:
         if error.name != "tensorflow":
             raise
         raise ImportError(
-            f"tf_blocksparse: no TensorFlow, expected {built_for}; run "
-            '`pip install "tf_blocksparse[cpu]"`'
+            f"tf_blocksparse: no TensorFlow, expected {built_for}; "
+            f"{_install(built_for)}"
         ) from None
-    found = tensorflow.__version__
+    # What an uninstalled TensorFlow leaves behind imports, too: as nothing.
+    found = getattr(tensorflow, "__version__", None)
+    if found is None:
+        raise ImportError(
+            "tf_blocksparse: got a TensorFlow without a version, half "
+            f"uninstalled, expected {built_for}; remove tensorflow and "
+            f"tensorflow-cpu with pip, then {_install(built_for)}"
+        )
     if _minor(found) != built_for:
         raise ImportError(
             f"tf_blocksparse: built for TensorFlow {built_for}, found {found}; "
-            f'run `pip install "tensorflow-cpu=={built_for}.*"`, or build '
-            f"tf_blocksparse again"
+            f"{_install(built_for)}, or build tf_blocksparse again"
         )
     return tensorflow
 
