@@ -37,6 +37,15 @@ def split(packed: npt.NDArray[Any], grid: tuple[int, int]) -> Parts:
     return Parts(*np.split(packed, ends))
 
 
+def places(
+    packed: npt.NDArray[Any], grid: tuple[int, int]
+) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
+    """Input block and output block of each block, in the order of `blocks`."""
+    parts = split(packed, grid)
+    counts = np.diff(parts.output_splits)
+    return parts.input_index, np.repeat(np.arange(grid[1]), counts)
+
+
 def check_length(grid: tuple[int, int], nnz: int) -> None:
     """Raises `ValueError` if int32 cannot index the packed vector."""
     length = sum(grid) + 2 + 3 * nnz

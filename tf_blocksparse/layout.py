@@ -496,7 +496,7 @@ class BlockLayout:
         rows, columns = self.grid
         b_in, b_out = self._block_size
         tiles = np.zeros((rows, b_in, columns, b_out), array.dtype)
-        c, k = self._places()
+        c, k = _packed.places(self._packed, self.grid)
         tiles[c, :, k, :] = array
         padded = tiles.reshape(rows * b_in, columns * b_out)
         return np.ascontiguousarray(padded[: self.inputs, : self.outputs])
@@ -529,7 +529,7 @@ class BlockLayout:
         b_in, b_out = self._block_size
         padded = np.zeros((rows * b_in, columns * b_out), array.dtype)
         padded[: self.inputs, : self.outputs] = array
-        c, k = self._places()
+        c, k = _packed.places(self._packed, self.grid)
         return padded.reshape(rows, b_in, columns, b_out)[c, :, k, :]
 
     def to_scipy(self, blocks: npt.ArrayLike) -> Any:
@@ -624,12 +624,6 @@ class BlockLayout:
                 f"= {self.blocks_shape}; take the blocks of this layout"
             )
         return array
-
-    def _places(self) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-        """Input and output of each block, in the order of `blocks`."""
-        parts = _packed.split(self._packed, self.grid)
-        counts = np.diff(parts.output_splits)
-        return parts.input_index, np.repeat(np.arange(self.grid[1]), counts)
 
 
 def _unpickle(

@@ -16,6 +16,7 @@ import numpy as np
 import numpy.typing as npt
 import tensorflow as tf
 
+from tf_blocksparse import _packed
 from tf_blocksparse.layout import BlockLayout
 from tf_blocksparse.ops.layout_tensor import LayoutTensor, Resolved, resolve
 
@@ -146,7 +147,4 @@ def _places(parts: Resolved) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
             "layout: got one without a value, expected a BlockLayout; the "
             "functions of `ops` take a layout that is known only in a graph"
         )
-    columns = parts.grid[1]
-    nnz = (packed.size - sum(parts.grid) - 2) // 3
-    inputs = packed[columns + 1 : columns + 1 + nnz]
-    return inputs, np.repeat(np.arange(columns), np.diff(packed[: columns + 1]))
+    return _packed.places(packed, parts.grid)

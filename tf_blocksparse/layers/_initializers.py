@@ -7,6 +7,7 @@ from typing import Any
 import keras
 import numpy as np
 
+from tf_blocksparse import _packed
 from tf_blocksparse.layout import BlockLayout
 
 VarianceScaling = keras.initializers.VarianceScaling
@@ -76,14 +77,8 @@ def _zero_padding(values: Any, layout: BlockLayout) -> Any:
         zip(layout.shape, layout.block_size, strict=True)
     ):
         if size % block:
-            places = _block_places(layout)[axis]
+            places = _packed.places(layout.packed, layout.grid)[axis]
             inside = places[:, None] * block + np.arange(block) < size
             inside = np.expand_dims(inside, 2 - axis)
             values = keras.ops.where(inside, values, 0)
     return values
-
-
-def _block_places(layout: BlockLayout) -> tuple[np.ndarray, np.ndarray]:
-    """Rows and columns of the blocks in the mask, in the blocks' order."""
-    outputs, inputs = np.nonzero(layout.mask.T)
-    return inputs, outputs
