@@ -51,6 +51,16 @@ def pair(
     return first, integer(f"{name}[1]", value[1], low, high, advice)
 
 
+def flag(name: str, value: object) -> bool:
+    """`value` as a bool; what is merely true or false is refused."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise ValueError(
+            f"{name}: got {shown(value)}, expected True or False; pass a "
+            "Python bool"
+        )
+    return bool(value)
+
+
 def fraction(name: str, value: object, advice: str) -> float:
     """`value` as a float from 0 to 1; NaN and bools are refused."""
     # Compared before it becomes a float, since a huge int cannot; NaN fails.

@@ -11,6 +11,7 @@ from typing import Any
 import tensorflow as tf
 
 from tf_blocksparse import _arguments
+from tf_blocksparse.ops import _convert
 from tf_blocksparse.ops.layout_tensor import Resolved
 
 # Types of x and of blocks for which there are kernels.
@@ -49,7 +50,7 @@ def blocks_tensor(blocks: Any, layout: Resolved, hint: Any) -> tf.Tensor:
     The dtype of `hint`, if it is a tensor, decides that of other values.
     """
     dtype_hint = hint.dtype if is_tensor(hint) else None
-    blocks = tf.convert_to_tensor(blocks, dtype_hint=dtype_hint)
+    blocks = _convert.tensor("blocks", blocks, dtype_hint=dtype_hint)
     expected = [layout.nnz, *layout.block_size]
     if not fits(blocks.shape, expected):
         raise ValueError(
@@ -66,9 +67,7 @@ def rows_tensor(
     name: str, value: Any, dtype: tf.DType, features: int, axis: int
 ) -> tf.Tensor:
     """`value` as a tensor with `features` along `axis`."""
-    if not is_tensor(value):
-        value = tf.convert_to_tensor(value, dtype)
-    value = tf.convert_to_tensor(value)
+    value = _convert.tensor(name, value, None if is_tensor(value) else dtype)
     shape = value.shape
     if shape.rank == 0:
         raise ValueError(
@@ -121,7 +120,7 @@ def gate_list(gate: Any, nnz: int | None) -> tuple[list[tf.Tensor], bool]:
     """
     if gate is None:
         return [], False
-    gate = tf.convert_to_tensor(gate)
+    gate = _convert.tensor("gate", gate)
     is_number = gate.dtype.is_floating
     if not (is_number or gate.dtype.is_bool):
         raise ValueError(
@@ -140,9 +139,7 @@ def bias_list(bias: Any, dtype: tf.DType, features: int) -> list[tf.Tensor]:
     """`bias` as a list of 0 or 1 tensors of y's dtype."""
     if bias is None:
         return []
-    if not is_tensor(bias):
-        bias = tf.convert_to_tensor(bias, dtype)
-    bias = tf.convert_to_tensor(bias)
+    bias = _convert.tensor("bias", bias, None if is_tensor(bias) else dtype)
     if bias.dtype != dtype:
         raise ValueError(
             f"bias: got dtype {bias.dtype.name}, expected x's, {dtype.name}; "

@@ -3,10 +3,12 @@
 
 from typing import Any
 
+import numpy as np
 import tensorflow as tf
 
+from tf_blocksparse import _packed
 from tf_blocksparse.layout import BlockLayout
-from tf_blocksparse.ops import _inputs
+from tf_blocksparse.ops import _convert, _inputs
 from tf_blocksparse.ops.layout_tensor import LayoutTensor, Resolved, resolve
 
 
@@ -25,7 +27,9 @@ def to_dense(blocks: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
       The weight `[inputs, outputs]` of the same dtype.
 
     Raises:
-      ValueError: if shapes don't fit.
+      ValueError: if shapes don't fit, or a known layout is none.
+      tf.errors.InvalidArgumentError: if a layout known only when a graph runs
+        is none.
 
     >>> from tf_blocksparse import BlockLayout
     >>> layout = BlockLayout([[1, 0], [0, 1]], block_size=1)
@@ -37,7 +41,8 @@ def to_dense(blocks: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
     blocks = _inputs.blocks_tensor(blocks, parts, hint=None)
     b_in, b_out = parts.block_size
     rows, columns = parts.grid
-    tiles = tf.scatter_nd(_places(parts), blocks, [rows, columns, b_in, b_out])
+    places = _places(parts, layout)
+    tiles = tf.scatter_nd(places, blocks, [rows, columns, b_in, b_out])
     whole = tf.reshape(
         tf.transpose(tiles, [0, 2, 1, 3]), [rows * b_in, columns * b_out]
     )
@@ -58,7 +63,9 @@ def from_dense(w: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
       blocks: `[nnz, b_in, b_out]` of the same dtype, 0 beyond the edge.
 
     Raises:
-      ValueError: if shapes don't fit.
+      ValueError: if shapes don't fit, or a known layout is none.
+      tf.errors.InvalidArgumentError: if a layout known only when a graph runs
+        is none.
 
     >>> from tf_blocksparse import BlockLayout
     >>> layout = BlockLayout([[1, 0], [0, 1]], block_size=1)
@@ -66,7 +73,7 @@ def from_dense(w: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
     array([2., 3.], dtype=float32)
     """
     parts = resolve(layout)
-    w = tf.convert_to_tensor(w)
+    w = _convert.tensor("w", w)
     if not _inputs.fits(w.shape, [parts.inputs, parts.outputs]):
         raise ValueError(
             f"w: got shape {w.shape}, expected [{parts.inputs}, "
@@ -79,16 +86,56 @@ def from_dense(w: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
         [0, columns * b_out - parts.outputs],
     ]
     tiles = tf.reshape(tf.pad(w, padding), [rows, b_in, columns, b_out])
-    blocks = tf.gather_nd(tf.transpose(tiles, [0, 2, 1, 3]), _places(parts))
+    places = _places(parts, layout)
+    blocks = tf.gather_nd(tf.transpose(tiles, [0, 2, 1, 3]), places)
     return tf.ensure_shape(blocks, [parts.nnz, b_in, b_out])
 
 
-def _places(parts: Resolved) -> tf.Tensor:
-    """(input block, output block) of each block, `[nnz, 2]`."""
-    _, columns = parts.grid
-    head = sum(parts.grid) + 2
-    nnz = (tf.size(parts.packed) - head) // 3
-    splits = parts.packed[: columns + 1]
-    inputs = parts.packed[columns + 1 : columns + 1 + nnz]
-    outputs = tf.repeat(tf.range(columns), splits[1:] - splits[:-1])
-    return tf.stack([inputs, outputs], axis=1)
+def _places(parts: Resolved, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
+    """(input block, output block) of each block, `[nnz, 2]`, checked."""
+    packed = tf.get_static_value(parts.packed)
+    if packed is None:
+        return _places_in_graph(parts)
+    if not isinstance(layout, BlockLayout):
+        shape = parts.inputs, parts.outputs
+        BlockLayout.from_packed(packed, shape, parts.block_size)
+    places = _packed.places(packed, parts.grid)
+    return tf.constant(np.stack(places, axis=1), tf.int32)
+
+
+def _places_in_graph(parts: Resolved) -> tf.Tensor:
+    rows, columns = parts.grid
+    spare = tf.size(parts.packed) - (rows + columns + 2)
+    nnz = spare // 3
+    length = _require(
+        (spare >= 0) & (spare % 3 == 0),
+        f"got a length other than {rows + columns + 2} + 3 nnz",
+    )
+    with tf.control_dependencies([length]):
+        splits = parts.packed[: columns + 1]
+        inputs = parts.packed[columns + 1 : columns + 1 + nnz]
+    counts = splits[1:] - splits[:-1]
+    rises = _require(
+        (splits[0] == 0)
+        & (splits[-1] == nnz)
+        & tf.reduce_all(splits[1:] >= splits[:-1]),
+        "got output_splits that do not ascend from 0 to nnz",
+    )
+    with tf.control_dependencies([rises]):
+        outputs = tf.repeat(tf.range(columns), counts)
+    in_range = _require(
+        tf.reduce_all((inputs >= 0) & (inputs < rows)),
+        f"got an input_index outside of 0 to {rows - 1}",
+    )
+    same_output = outputs[1:] == outputs[:-1]
+    ascends = _require(
+        tf.reduce_all((inputs[1:] > inputs[:-1]) | ~same_output),
+        "got inputs that do not ascend within an output",
+    )
+    with tf.control_dependencies([in_range, ascends]):
+        return tf.stack([inputs, outputs], axis=1)
+
+
+def _require(condition: tf.Tensor, wrong: str) -> tf.Operation:
+    advice = "expected a packed layout; pass what BlockLayout.packed gave"
+    return tf.debugging.Assert(condition, [f"layout.packed: {wrong}, {advice}"])

@@ -8,6 +8,7 @@ import tensorflow as tf
 
 from tf_blocksparse import _arguments
 from tf_blocksparse.layout import BlockLayout
+from tf_blocksparse.ops import _convert
 
 
 class LayoutTensor(NamedTuple):
@@ -81,7 +82,7 @@ def resolve(layout: BlockLayout | LayoutTensor) -> Resolved:
         "pass (inputs, outputs) of the weight",
     )
     block_size = _arguments.block_size(layout.block_size)
-    packed = tf.convert_to_tensor(layout.packed)
+    packed = _convert.tensor("layout.packed", layout.packed)
     result = Resolved(packed, inputs, outputs, block_size, None)
     if packed.dtype != tf.int32 or packed.shape.rank not in (1, None):
         raise ValueError(

@@ -6,6 +6,7 @@ from typing import Any
 
 import tensorflow as tf
 
+from tf_blocksparse import _arguments
 from tf_blocksparse.layout import BlockLayout
 from tf_blocksparse.ops import _activations, _inputs, _products
 from tf_blocksparse.ops._library import library
@@ -49,6 +50,8 @@ def matmul(
       activation: relu, gelu (exact), silu, tanh and sigmoid, by name or as the
         functions of `tf.nn` and Keras, are computed along with the product.
         Any other of Keras's names, or a function, is applied to the result.
+        `keras.activations.sigmoid` is, too: Keras's cross-entropy looks for
+        the logits that it leaves there, and a fused result has none.
 
     Returns:
       y: like x, with `outputs` features; `inputs` with `transpose`.
@@ -67,6 +70,7 @@ def matmul(
     """
     parts = resolve(layout)
     axis = _inputs.feature_axis(feature_axis, x)
+    transpose = _arguments.flag("transpose", transpose)
     fused, after = _activations.resolve(activation)
     blocks = _inputs.blocks_tensor(blocks, parts, hint=x)
     x_features, y_features = parts.inputs, parts.outputs
@@ -77,7 +81,7 @@ def matmul(
     gates, gate_gradient = _inputs.gate_list(gate, parts.nnz)
     biases = _inputs.bias_list(bias, x.dtype, y_features)
     attributes = {
-        "transpose": bool(transpose),
+        "transpose": transpose,
         "feature_axis": axis,
         "inputs": parts.inputs,
         "outputs": parts.outputs,
