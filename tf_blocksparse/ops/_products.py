@@ -43,12 +43,14 @@ def matmul_gradients(op: Any, dy: tf.Tensor) -> list[tf.Tensor | None]:
         return [dx, None, None, *(None for _ in gate)]
     a, b = (dy, x) if transpose else (x, dy)
     numeric_gate = gate and shared["gate_gradient"]
+    # With a gate to scale them still, blocks keep the digits that x has.
+    dtype = x.dtype if numeric_gate else blocks.dtype
     product = library.blocksparse_sampled_matmul(
         a,
         b,
         layout,
         [] if numeric_gate else gate,
-        Tb=blocks.dtype,
+        Tb=dtype,
         block_size=_block_size(blocks),
         **shared,
     )
@@ -56,17 +58,22 @@ def matmul_gradients(op: Any, dy: tf.Tensor) -> list[tf.Tensor | None]:
         return [dx, product, None, *(None for _ in gate)]
     return [
         dx,
-        scale_blocks(product, gate[0]),
+        _scale_blocks(product, gate[0], blocks.dtype),
         None,
         sum_products(blocks, product),
     ]
 
 
-def scale_blocks(blocks: tf.Tensor, gate: tf.Tensor) -> tf.Tensor:
-    """`gate[w] * blocks[w]`, rounded once."""
+def _scale_blocks(
+    blocks: tf.Tensor, gate: tf.Tensor, dtype: tf.DType
+) -> tf.Tensor:
+    """`gate[w] * blocks[w]` in float32 or float64, then rounded to dtype.
+
+    Where `blocks` has 16 bits, it was rounded to them before.
+    """
     wide = _wide(blocks.dtype)
     scaled = tf.cast(blocks, wide) * tf.cast(gate, wide)[:, None, None]
-    return tf.cast(scaled, blocks.dtype)
+    return tf.cast(scaled, dtype)
 
 
 def sum_products(blocks: tf.Tensor, product: tf.Tensor) -> tf.Tensor:

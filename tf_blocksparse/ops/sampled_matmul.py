@@ -114,7 +114,7 @@ def _sampled_matmul_gradient(
         b,
         layout,
         [],
-        Tb=dblocks.dtype,
+        Tb=a.dtype,  # not dblocks', which may have fewer digits
         block_size=op.get_attr("block_size"),
         **shared,
     )
