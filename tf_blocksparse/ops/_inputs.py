@@ -67,7 +67,9 @@ def rows_tensor(
     name: str, value: Any, dtype: tf.DType, features: int, axis: int
 ) -> tf.Tensor:
     """`value` as a tensor with `features` along `axis`."""
-    value = _convert.tensor(name, value, None if is_tensor(value) else dtype)
+    # What is no float at all is `check_dtypes`'s to report.
+    wanted = None if is_tensor(value) or not dtype.is_floating else dtype
+    value = _convert.tensor(name, value, wanted)
     shape = value.shape
     if shape.rank == 0:
         raise ValueError(

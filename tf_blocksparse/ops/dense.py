@@ -104,11 +104,12 @@ def _places(parts: Resolved, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
 
 
 def _places_in_graph(parts: Resolved) -> tf.Tensor:
+    # tf.equal: `==` compares identities in a tf.compat.v1 graph.
     rows, columns = parts.grid
     spare = tf.size(parts.packed) - (rows + columns + 2)
     nnz = spare // 3
     length = _require(
-        (spare >= 0) & (spare % 3 == 0),
+        (spare >= 0) & tf.equal(spare % 3, 0),
         f"got a length other than {rows + columns + 2} + 3 nnz",
     )
     with tf.control_dependencies([length]):
@@ -116,8 +117,8 @@ def _places_in_graph(parts: Resolved) -> tf.Tensor:
         inputs = parts.packed[columns + 1 : columns + 1 + nnz]
     counts = splits[1:] - splits[:-1]
     rises = _require(
-        (splits[0] == 0)
-        & (splits[-1] == nnz)
+        tf.equal(splits[0], 0)
+        & tf.equal(splits[-1], nnz)
         & tf.reduce_all(splits[1:] >= splits[:-1]),
         "got output_splits that do not ascend from 0 to nnz",
     )
@@ -127,9 +128,9 @@ def _places_in_graph(parts: Resolved) -> tf.Tensor:
         tf.reduce_all((inputs >= 0) & (inputs < rows)),
         f"got an input_index outside of 0 to {rows - 1}",
     )
-    same_output = outputs[1:] == outputs[:-1]
+    next_output = outputs[1:] > outputs[:-1]
     ascends = _require(
-        tf.reduce_all((inputs[1:] > inputs[:-1]) | ~same_output),
+        tf.reduce_all(next_output | (inputs[1:] > inputs[:-1])),
         "got inputs that do not ascend within an output",
     )
     with tf.control_dependencies([in_range, ascends]):
