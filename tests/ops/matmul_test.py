@@ -5,6 +5,7 @@ import concurrent.futures
 import gc
 import weakref
 
+import keras
 import numpy as np
 import pytest
 import tensorflow as tf
@@ -277,12 +278,98 @@ X = np.zeros((2, INPUTS), np.float32)
             "layout.packed: got float32",
         ),
         ({"activation": "no such"}, "no such"),
+        ({"transpose": 1}, "transpose: got int 1, expected True or False"),
+        ({"transpose": "yes"}, "transpose: got str 'yes'"),
+        ({"transpose": tf.constant(True)}, "transpose: got EagerTensor"),
+        ({"transpose": None}, "transpose: got NoneType"),
     ],
 )
 def test_refuses(changes, message):
     arguments = {"x": X, "blocks": BLOCKS, "layout": LAYOUT, **changes}
     with pytest.raises(ValueError, match=message):
         ops.matmul(**arguments)
+
+
+def no_tensors():
+    """Values that are no dense tensor of numbers, with what to do."""
+    dense = np.ones((2, INPUTS), np.float32)
+    return [
+        ("text", "pass a tensor, or an array"),
+        ([["text"] * INPUTS], "pass a tensor, or an array"),
+        (np.full((2, INPUTS), "text"), "pass a tensor, or an array"),
+        (object(), "pass a tensor, or an array"),
+        ([[1.0], [1.0, 2.0]], "pass a tensor, or an array"),
+        (tf.sparse.from_dense(dense), "make it dense with tf.sparse.to_dense"),
+        (
+            tf.ragged.constant([[1.0], [1.0, 2.0]]),
+            "make it dense with its to_tensor",
+        ),
+        (keras.KerasTensor((2, INPUTS)), "call the op inside of a layer"),
+    ]
+
+
+@pytest.mark.parametrize(("value", "advice"), no_tensors())
+def test_refuses_what_is_no_tensor(value, advice):
+    message = f"x: got {type(value).__name__} .*, expected a dense .*; {advice}"
+    with pytest.raises(ValueError, match=f"^(?s:{message})"):
+        ops.matmul(value, BLOCKS, LAYOUT)
+    with pytest.raises(
+        ValueError, match=f"^(?s:{message.replace('x', 'a', 1)})"
+    ):
+        ops.sampled_matmul(value, tf.ones([2, OUTPUTS]), LAYOUT)
+
+
+@pytest.mark.parametrize("name", ["x", "blocks", "gate", "bias"])
+@pytest.mark.parametrize(("value", "advice"), no_tensors()[4:])
+def test_refuses_it_everywhere(name, value, advice):
+    arguments = {"x": X, "blocks": BLOCKS, "layout": LAYOUT, name: value}
+    with pytest.raises(ValueError, match=f"^(?s:{name}: got .*{advice})"):
+        ops.matmul(**arguments)
+    packed = LayoutTensor(value, LAYOUT.shape, LAYOUT.block_size)
+    with pytest.raises(ValueError, match=f"layout.packed: got .*{advice}"):
+        ops.matmul(X, BLOCKS, packed)
+    with pytest.raises(ValueError, match=f"blocks: got .*{advice}"):
+        ops.to_dense(value, LAYOUT)
+    with pytest.raises(ValueError, match=f"w: got .*{advice}"):
+        ops.from_dense(value, LAYOUT)
+
+
+@pytest.mark.parametrize("name", ["x", "blocks", "gate", "bias"])
+def test_refuses_text(name):
+    shape = {
+        "x": X.shape,
+        "blocks": BLOCKS.shape,
+        "gate": [LAYOUT.nnz],
+        "bias": [OUTPUTS],
+    }[name]
+    arguments = {"x": X, "blocks": BLOCKS, "layout": LAYOUT}
+    arguments[name] = tf.fill(shape, "text")
+    with pytest.raises(ValueError, match=r"got .*string.*expected"):
+        ops.matmul(**arguments)
+
+
+def planted(blocks, layout):
+    """Blocks of a problem, one of which a faulty kernel would forget."""
+    forgotten = np.arange(layout.nnz) == layout.nnz // 2
+    return tf.where(forgotten[:, None, None], tf.zeros_like(blocks), blocks)
+
+
+@pytest.mark.parametrize("check", [check_exact, check_close])
+@pytest.mark.parametrize("dtypes", testing.DTYPES, ids="-".join)
+@pytest.mark.parametrize("transpose", [False, True])
+def test_a_forgotten_block_is_found(monkeypatch, check, dtypes, transpose):
+    correct = ops.matmul
+    problem = testing.Problem("random", 8, 7, *dtypes, transpose, -1)
+    check(problem)
+    monkeypatch.setattr(
+        ops,
+        "matmul",
+        lambda x, blocks, layout, **options: correct(
+            x, planted(blocks, layout), layout, **options
+        ),
+    )
+    with pytest.raises(AssertionError):
+        check(problem)
 
 
 def test_refuses_shapes_known_only_when_it_runs():

@@ -63,6 +63,23 @@ def test_everywhere(kind, check):
             check(problem)
 
 
+@pytest.mark.parametrize("check", [check_exact, check_close])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "bfloat16", "float16"])
+def test_a_forgotten_block_is_found(monkeypatch, check, dtype):
+    correct = ops.sampled_matmul
+    problem = testing.Problem("random", 8, 7, dtype, dtype, False, -1)
+    check(problem)
+
+    def faulty(a, b, layout, **options):
+        blocks = correct(a, b, layout, **options)
+        forgotten = np.arange(layout.nnz) == layout.nnz // 2
+        return tf.where(forgotten[:, None, None], 0, blocks)
+
+    monkeypatch.setattr(ops, "sampled_matmul", faulty)
+    with pytest.raises(AssertionError):
+        check(problem)
+
+
 @pytest.mark.parametrize("rows", [255, 1000, 3000])
 @pytest.mark.parametrize("dtype", ["float32", "bfloat16"])
 def test_many_rows(rows, dtype):
