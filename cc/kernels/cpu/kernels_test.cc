@@ -395,47 +395,105 @@ TEST(ThreadsTest, DoNotChangeABit) {
 
 struct Choice {
   Isa isa;
+  Dtype x_dtype;
   Dtype blocks_dtype;
   int32_t block_size;
   int64_t rows;
-  const char* kernel;
-  const char* tail;
+  bool transpose;
+  const char* ranges;  // "rows kernel" of each
 };
 
-TEST(ChoiceTest, IsByIsaDtypeBlockAndRows) {
+std::string RangesOf(const MatmulPlan& plan) {
+  std::string ranges;
+  for (int i = 0; i < plan.range_count; ++i) {
+    if (i > 0) ranges += ", ";
+    ranges += std::to_string(plan.ranges[i].rows);
+    ranges += std::string(" ") + plan.ranges[i].kernel->name;
+  }
+  return ranges;
+}
+
+TEST(ChoiceTest, IsByIsaDtypeBlockRowsAndDirection) {
   const Choice choices[] = {
-      {Isa::kAvx512, Dtype::kFloat32, 16, 1, "matmul_outputs_f32_f32_avx512",
-       "matmul_outputs_f32_f32_avx512"},
-      {Isa::kAvx512, Dtype::kFloat32, 16, 8, "matmul_outputs_f32_f32_avx512",
-       "matmul_outputs_f32_f32_avx512"},
-      {Isa::kAvx512, Dtype::kFloat32, 16, 9, "matmul_rows_f32_f32_16x16_avx512",
-       "matmul_rows_f32_f32_16x16_avx512"},
-      {Isa::kAvx512, Dtype::kFloat32, 3, 1, "matmul_rows_f32_f32_16x16_avx512",
-       "matmul_rows_f32_f32_16x16_avx512"},
-      {Isa::kAvx512, Dtype::kFloat32, 32, 64, "matmul_rows_f32_f32_8x32_avx512",
-       "matmul_rows_f32_f32_8x32_avx512"},
-      {Isa::kAvx512, Dtype::kBFloat16, 8, 33,
-       "matmul_rows_f32_bf16_8x32_avx512", "matmul_outputs_f32_bf16_avx512"},
-      {Isa::kAvx512, Dtype::kFloat16, 8, 48, "matmul_rows_f32_f16_8x32_avx512",
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 16, 1, false,
+       "1 matmul_outputs_f32_f32_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 16, 8, false,
+       "8 matmul_outputs_f32_f32_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 16, 9, false,
+       "9 matmul_rows_f32_f32_16x16_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 8, 4, false,
+       "4 matmul_outputs_f32_f32_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 8, 5, false,
+       "5 matmul_rows_f32_f32_16x16_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 16, 3, true,
+       "3 matmul_outputs_f32_f32_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 16, 4, true,
+       "4 matmul_rows_f32_f32_16x16_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 3, 1, false,
+       "1 matmul_rows_f32_f32_16x16_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 16, 17, false,
+       "16 matmul_rows_f32_f32_16x16_avx512, 1 matmul_outputs_f32_f32_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 16, 24, false,
+       "16 matmul_rows_f32_f32_16x16_avx512, 8 matmul_outputs_f32_f32_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 16, 25, false,
+       "25 matmul_rows_f32_f32_8x32_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 32, 64, false,
+       "64 matmul_rows_f32_f32_8x32_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 32, 67, true,
+       "64 matmul_rows_f32_f32_8x32_avx512, 3 matmul_outputs_f32_f32_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 32, 81, true,
+       "64 matmul_rows_f32_f32_8x32_avx512, 16 "
+       "matmul_rows_f32_f32_16x16_avx512, 1 matmul_outputs_f32_f32_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kBFloat16, 8, 33, false,
+       "32 matmul_rows_f32_bf16_8x32_avx512, 1 matmul_outputs_f32_bf16_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat16, 8, 48, false,
+       "32 matmul_rows_f32_f16_8x32_avx512, 16 "
        "matmul_rows_f32_f16_16x16_avx512"},
-      {Isa::kAvx2, Dtype::kFloat32, 16, 1, "matmul_outputs_f32_f32_avx2",
-       "matmul_outputs_f32_f32_avx2"},
-      {Isa::kAvx2, Dtype::kFloat32, 16, 64, "matmul_rows_f32_f32_4x16_avx2",
-       "matmul_rows_f32_f32_4x16_avx2"},
-      {Isa::kPortable, Dtype::kFloat32, 16, 64,
-       "matmul_rows_f32_f32_4x8_portable", "matmul_rows_f32_f32_4x8_portable"},
-      {Isa::kAvx512, Dtype::kFloat32, 8, 5, "matmul_rows_f32_f32_16x16_avx512",
-       "matmul_rows_f32_f32_16x16_avx512"},
-      {Isa::kPortable, Dtype::kFloat32, 1, 64,
-       "matmul_rows_f32_f32_4x8_portable", "matmul_rows_f32_f32_4x8_portable"},
+      {Isa::kAvx512, Dtype::kFloat16, Dtype::kFloat16, 8, 32, false,
+       "32 matmul_rows_f16_f16_8x32_avx512"},
+      {Isa::kAvx512, Dtype::kBFloat16, Dtype::kBFloat16, 8, 2, true,
+       "2 matmul_outputs_bf16_bf16_avx512"},
+      {Isa::kAvx512, Dtype::kFloat64, Dtype::kFloat64, 8, 16, false,
+       "16 matmul_rows_f64_f64_8x16_avx512"},
+      {Isa::kAvx2, Dtype::kFloat32, Dtype::kFloat32, 16, 1, false,
+       "1 matmul_outputs_f32_f32_avx2"},
+      {Isa::kAvx2, Dtype::kFloat32, Dtype::kFloat32, 16, 64, false,
+       "64 matmul_rows_f32_f32_4x16_avx2"},
+      {Isa::kPortable, Dtype::kFloat32, Dtype::kFloat32, 16, 64, false,
+       "64 matmul_rows_f32_f32_4x8_portable"},
+      {Isa::kPortable, Dtype::kFloat32, Dtype::kFloat32, 1, 64, false,
+       "64 matmul_rows_f32_f32_4x8_portable"},
+      {Isa::kPortable, Dtype::kFloat64, Dtype::kFloat64, 2, 1, false,
+       "1 matmul_outputs_f64_f64_portable"},
   };
   for (const Choice& choice : choices) {
-    Case test({&LayoutKinds()[4], 256, 256, choice.block_size,
-               choice.block_size, choice.rows},
-              Dtype::kFloat32, choice.blocks_dtype, Fill::kIntegers);
-    const MatmulPlan plan = PlanMatmul(test.matmul(), 2, choice.isa);
-    EXPECT_STREQ(plan.kernel_name, choice.kernel);
-    EXPECT_STREQ(plan.tail_kernel->name, choice.tail);
+    for (const bool features_first : {false, true}) {
+      Case test(
+          {&LayoutKinds()[4], 256, 256, choice.block_size, choice.block_size,
+           choice.rows, choice.transpose, features_first},
+          choice.x_dtype, choice.blocks_dtype, Fill::kIntegers);
+      const MatmulPlan plan = PlanMatmul(test.matmul(), 2, choice.isa);
+      EXPECT_EQ(RangesOf(plan), choice.ranges);
+    }
+  }
+}
+
+// What the plan of any number of rows computes is right, too.
+TEST(ChoiceTest, RangesCoverAllRows) {
+  for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
+    if (isa > DetectIsa()) continue;
+    for (const bool transpose : {false, true}) {
+      for (int64_t rows = 0; rows <= 100; ++rows) {
+        Case test({&LayoutKinds()[6], 60, 47, 8, 8, rows, transpose},
+                  Dtype::kFloat32, Dtype::kFloat32, Fill::kIntegers);
+        const auto run = [&](const MatmulProblem& problem) {
+          const MatmulPlan plan = PlanMatmul(problem, 1, isa);
+          const Scratch scratch(plan.scratch_bytes);
+          RunMatmul(problem, plan, Threads(1), scratch.data());
+        };
+        ASSERT_EQ(test.CheckMatmul(run, 0), "");
+      }
+    }
   }
 }
 
@@ -449,9 +507,8 @@ TEST(ChoiceTest, ExistsForEveryDtypeBlockAndRows) {
                      block.inputs, block.outputs, rows},
                     dtype, dtype, Fill::kIntegers);
           const MatmulPlan plan = PlanMatmul(test.matmul(), 1, isa);
-          ASSERT_NE(plan.kernel, nullptr);
-          ASSERT_NE(plan.tail_kernel, nullptr);
-          EXPECT_EQ(plan.kernel->isa, isa);
+          ASSERT_GE(plan.range_count, 1);
+          EXPECT_EQ(plan.ranges[0].kernel->isa, isa);
         }
       }
     }
@@ -461,7 +518,7 @@ TEST(ChoiceTest, ExistsForEveryDtypeBlockAndRows) {
 TEST(ChoiceTest, KnowsNoOtherDtypes) {
   Case test({&LayoutKinds()[4], 16, 16, 8, 8, 4}, Dtype::kBFloat16,
             Dtype::kFloat32, Fill::kIntegers);
-  EXPECT_EQ(PlanMatmul(test.matmul(), 1, DetectIsa()).kernel, nullptr);
+  EXPECT_EQ(PlanMatmul(test.matmul(), 1, DetectIsa()).range_count, 0);
   EXPECT_EQ(PlanSampledMatmul(test.sampled(), 1, DetectIsa()).kernel, nullptr);
 }
 

@@ -31,9 +31,21 @@ int64_t FewRows(const MatmulProblem& problem, int lanes) {
   return block % lanes == 0 ? lanes / 2 : lanes / 4;
 }
 
-// The kernel for `rows` rows. For few of them, weights are read once by the
-// family that has them in vectors; it takes over from a mostly empty tile of
-// the other one.
+// The time of `rows` rows that begin with tiles of a kernel, in rows of a full
+// tile.
+int64_t TileCost(const MatmulProblem& problem, const MatmulKernel& kernel,
+                 int64_t rows) {
+  const int64_t rest = rows - kernel.rows;
+  if (rest > 0 && rest <= FewRows(problem, kernel.lanes)) {
+    // Reading the weights once more for few rows takes what 10 of 16 rows do.
+    return kernel.rows + kernel.lanes * 5 / 8;
+  }
+  return CeilDiv(rows, kernel.rows) * kernel.rows;
+}
+
+// The kernel to begin `rows` rows with. Few of them are for the family that has
+// weights in vectors. Of the other one's tiles, the largest is best for as many
+// rows as fill it; for fewer, the one that takes the least time.
 const MatmulKernel* Choose(const MatmulProblem& problem, int64_t rows,
                            Isa isa) {
   const KernelList<MatmulKernel> all = MatmulKernels();
@@ -46,12 +58,14 @@ const MatmulKernel* Choose(const MatmulProblem& problem, int64_t rows,
     if (chosen != nullptr && k->isa != chosen->isa) break;
     const bool takes_few = k->family == MatmulFamily::kOutputs;
     if (takes_few != (rows <= FewRows(problem, k->lanes))) continue;
-    // Of the tiles, the smallest that holds all rows, else the largest.
-    if (chosen == nullptr ||
-        (rows <= k->rows ? chosen->rows < rows || k->rows < chosen->rows
-                         : chosen->rows < k->rows)) {
-      chosen = k;
+    if (chosen != nullptr) {
+      const int64_t larger = std::max(k->rows, chosen->rows);
+      const bool better = rows >= larger ? k->rows == larger
+                                         : TileCost(problem, *k, rows) <
+                                               TileCost(problem, *chosen, rows);
+      if (!better) continue;
     }
+    chosen = k;
   }
   return chosen;
 }
@@ -145,34 +159,38 @@ void RunSegment(const Segment& segment, MatmulTask task,
       });
 }
 
-MatmulPlan MakePlan(const MatmulKernel& kernel, const MatmulKernel& tail,
-                    const MatmulProblem& problem, int threads) {
-  MatmulPlan plan;
-  plan.kernel = &kernel;
-  plan.tail_kernel = &tail;
-  plan.kernel_name = kernel.name;
-  plan.threads = WorthwhileThreads(problem.layout, problem.rows, threads);
-  const MatmulTask task = FirstTask(problem);
-  plan.scratch_bytes = plan.threads * std::max(ScratchOf(kernel, task).Bytes(),
-                                               ScratchOf(tail, task).Bytes());
-  return plan;
+void AddRange(const MatmulProblem& problem, const MatmulKernel& kernel,
+              int64_t rows, MatmulPlan* plan) {
+  if (plan->range_count == 0) plan->kernel_name = kernel.name;
+  plan->ranges[plan->range_count++] = {&kernel, rows};
+  const size_t bytes = ScratchOf(kernel, FirstTask(problem)).Bytes();
+  plan->scratch_bytes = std::max(plan->scratch_bytes, plan->threads * bytes);
 }
 
 }  // namespace
 
 MatmulPlan PlanMatmul(const MatmulProblem& problem, int threads, Isa isa) {
-  const MatmulKernel* kernel = Choose(problem, problem.rows, isa);
-  if (kernel == nullptr) return MatmulPlan();
-  const int64_t rest = problem.rows % kernel->rows;
-  const MatmulKernel* tail = problem.rows > kernel->rows && rest > 0
-                                 ? Choose(problem, rest, isa)
-                                 : kernel;
-  return MakePlan(*kernel, *tail, problem, threads);
+  MatmulPlan plan;
+  plan.threads = WorthwhileThreads(problem.layout, problem.rows, threads);
+  int64_t left = problem.rows;
+  do {
+    const MatmulKernel* kernel = Choose(problem, left, isa);
+    if (kernel == nullptr) return plan;
+    const bool last = plan.range_count + 1 == MatmulPlan::kMaxRanges;
+    const int64_t full = left / kernel->rows * kernel->rows;
+    const int64_t rows = last || full == 0 ? left : full;
+    AddRange(problem, *kernel, rows, &plan);
+    left -= rows;
+  } while (left > 0);
+  return plan;
 }
 
 MatmulPlan PlanMatmulWith(const MatmulKernel& kernel,
                           const MatmulProblem& problem, int threads) {
-  return MakePlan(kernel, kernel, problem, threads);
+  MatmulPlan plan;
+  plan.threads = WorthwhileThreads(problem.layout, problem.rows, threads);
+  AddRange(problem, kernel, problem.rows, &plan);
+  return plan;
 }
 
 void RunMatmul(const MatmulProblem& problem, const MatmulPlan& plan,
@@ -180,23 +198,19 @@ void RunMatmul(const MatmulProblem& problem, const MatmulPlan& plan,
   const MatmulTask task = FirstTask(problem);
   Executor limited = executor;
   limited.threads = plan.threads;
-  const int64_t tile_rows = plan.kernel->rows;
-  // A tail that the same kernel takes is just its last tile.
-  const int64_t tail =
-      plan.tail_kernel == plan.kernel ? 0 : problem.rows % tile_rows;
-  const auto run = [&](const MatmulKernel* kernel, int64_t row, int64_t rows) {
-    if (rows == 0) return;
-    const int64_t tiles = CeilDiv(rows, kernel->rows);
-    // Enough tasks that the last ones to end are small.
-    constexpr int64_t kTasksPerThread = 8;
-    const int64_t wanted =
-        plan.threads == 1 ? 1 : kTasksPerThread * plan.threads;
+  // Enough tasks that the last ones to end are small.
+  constexpr int64_t kTasksPerThread = 8;
+  const int64_t wanted = plan.threads == 1 ? 1 : kTasksPerThread * plan.threads;
+  int64_t row = 0;
+  for (int i = 0; i < plan.range_count; ++i) {
+    const MatmulPlan::Range& range = plan.ranges[i];
+    const int64_t tiles = CeilDiv(range.rows, range.kernel->rows);
+    if (tiles == 0) continue;
     const int64_t parts = std::min(CeilDiv(wanted, tiles), task.view.targets);
-    RunSegment({kernel, row, rows, tiles, std::max<int64_t>(1, parts)}, task,
-               limited, static_cast<char*>(scratch));
-  };
-  run(plan.kernel, 0, problem.rows - tail);
-  run(plan.tail_kernel, problem.rows - tail, tail);
+    RunSegment({range.kernel, row, range.rows, tiles, parts}, task, limited,
+               static_cast<char*>(scratch));
+    row += range.rows;
+  }
 }
 
 }  // namespace blocksparse

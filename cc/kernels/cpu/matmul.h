@@ -6,6 +6,7 @@
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_H_
 
 #include <cstddef>
+#include <cstdint>
 
 #include "cc/base/isa.h"
 #include "cc/base/parallel_for.h"
@@ -20,11 +21,17 @@ struct MatmulKernel;  // a row of kernels.inc
 struct SampledMatmulKernel;
 
 struct MatmulPlan {
-  const MatmulKernel* kernel = nullptr;  // null: dtypes not supported
-  // For rows that no full tile holds; may be the same.
-  const MatmulKernel* tail_kernel = nullptr;
-  const char* kernel_name = "";
-  int threads = 1;  // workers that pay; at most those asked for
+  // Rows, from where the last range ended, and the kernel that takes them.
+  struct Range {
+    const MatmulKernel* kernel;
+    int64_t rows;
+  };
+  // Full tiles, then a smaller tile, then the few rows left.
+  static constexpr int kMaxRanges = 3;
+  Range ranges[kMaxRanges] = {};
+  int range_count = 0;           // 0: dtypes not supported
+  const char* kernel_name = "";  // of the first range
+  int threads = 1;               // workers that pay; at most those asked for
   size_t scratch_bytes = 0;
 };
 
