@@ -19,13 +19,17 @@ def digest(tensor):
     return hashlib.sha256(tf.cast(tensor, tf.float64).numpy().tobytes())
 
 
+def normal(*shape):
+    return np.random.default_rng(3).standard_normal(shape)
+
+
 def main(threads):
     tf.config.threading.set_intra_op_parallelism_threads(threads)
     results = {}
     for block, rows, dtype in itertools.product(
         (4, 16, 32, 64),
         (1, 5, 64, 1500),
-        ("float32", "float64", "bfloat16"),
+        ("float32", "float64", "bfloat16", "float16"),
     ):
         # Work of 200 us and more on one core.
         side = 2048 if rows < 64 else 1024 if rows == 64 else 256
@@ -43,7 +47,30 @@ def main(threads):
             y = ops.matmul(x, blocks, layout, activation="gelu", **options)
             dx = ops.matmul(x, blocks, layout, transpose=True, **options)
             product = ops.sampled_matmul(x, x, layout, **options)
-            for what, tensor in (("y", y), ("dx", dx), ("dblocks", product)):
+            gate = normal(layout.nnz)
+            options["gate"] = tf.constant(gate * (gate > -0.5), tf.float32)
+            bias = tf.cast(normal(side), dtype)
+            gated = ops.matmul(
+                x, blocks, layout, bias=bias, activation="silu", **options
+            )
+            gated_dx = ops.matmul(
+                x,
+                blocks,
+                layout,
+                transpose=True,
+                bias=bias,
+                activation="tanh",
+                **options,
+            )
+            gated_product = ops.sampled_matmul(x, x, layout, **options)
+            for what, tensor in (
+                ("y", y),
+                ("dx", dx),
+                ("dblocks", product),
+                ("gated y", gated),
+                ("gated dx", gated_dx),
+                ("gated dblocks", gated_product),
+            ):
                 name = f"{what} {block} {rows} {dtype} {axis}"
                 found = digest(tensor).hexdigest()
                 if repeat and results[name] != found:
