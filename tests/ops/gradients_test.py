@@ -57,6 +57,36 @@ def test_integers_are_exact_everywhere(kind):
             check_exact(problem)
 
 
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("name", ["x", "blocks"])
+def test_a_forgotten_block_is_found(monkeypatch, name, transpose):
+    """In one gradient only, the other one being right."""
+    correct = ops.matmul
+    problem = testing.Problem(
+        "random", 8, 7, "float32", "float32", transpose, -1
+    )
+    check_exact(problem)
+
+    def faulty(x, blocks, layout, **options):
+        kept = np.arange(layout.nnz) != layout.nnz // 2
+        part = tf.where(kept[:, None, None], blocks, 0)
+        constants = [tf.stop_gradient(value) for value in (x, blocks, part)]
+        x_only = correct(
+            x, constants[2 if name == "x" else 1], layout, **options
+        )
+        blocks_only = correct(
+            constants[0],
+            part if name == "blocks" else blocks,
+            layout,
+            **options,
+        )
+        return x_only + blocks_only
+
+    monkeypatch.setattr(ops, "matmul", faulty)
+    with pytest.raises(AssertionError):
+        check_exact(problem)
+
+
 def products(module, transpose, axis, gate):
     """Both products of one sort as functions of their differentiable inputs."""
     sides = LAYOUT.shape[::-1] if transpose else LAYOUT.shape
