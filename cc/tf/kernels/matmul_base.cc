@@ -50,7 +50,7 @@ absl::Status MatmulBaseOp::Run(OpKernelContext* ctx,
   if (problem.rows == 0) return absl::OkStatus();
   const Executor executor = PoolOf(ctx);
   const MatmulPlan plan = PlanMatmul(problem, executor.threads, isa());
-  if (plan.kernel == nullptr) return NoKernel(problem.layout);
+  if (plan.range_count == 0) return NoKernel(problem.layout);
   Tensor holder;
   void* scratch;
   TF_RETURN_IF_ERROR(
