@@ -59,8 +59,8 @@ class Sdist(sdist):
     """Adds the sources of the op library."""
 
     def make_release_tree(self, base_dir, files):
-        names = [".bazelignore", ".bazelrc", "BUILD", "MODULE.bazel"]
-        names += ["WORKSPACE", "WORKSPACE.bzlmod"]
+        names = [".bazelignore", ".bazeliskrc", ".bazelrc", "BUILD"]
+        names += ["MODULE.bazel", "WORKSPACE", "WORKSPACE.bzlmod"]
         names += (
             os.fspath(path.relative_to(ROOT))
             for path in sorted((ROOT / "cc").rglob("*"))
@@ -70,6 +70,7 @@ class Sdist(sdist):
 
 
 def _bazel_build():
+    bazel_command.check_system()
     bazel = bazel_command.find_bazel()
     command = [bazel, "build", *bazel_command.flags(bazel)]
     subprocess.run(
@@ -96,7 +97,6 @@ def _extras():
 
 def main():
     try:
-        bazel_command.check_system()
         setuptools.setup(
             distclass=Distribution,
             cmdclass={

@@ -1,13 +1,16 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """Which Bazel to call, and what to tell it about this machine.
 
-`make setup` runs this file to write .bazelrc.setup; setup.py imports it and
-passes the same flags on the command line.
+`make setup` runs this file to write .bazelrc.setup (with --check, only to see
+whether it could); setup.py imports it and passes the same flags on the command
+line.
 """
 
 import os
 import pathlib
 import platform
+import re
+import shlex
 import shutil
 import subprocess
 import sys
@@ -23,6 +26,13 @@ _DEBIAN_REPOSITORIES = {
     "rules_java": _DEBIAN / "rules/java",
     "rules_proto": _DEBIAN / "rules/proto",
 }
+
+# GCC knows __builtin_shufflevector from 12 on.
+_OLDEST_COMPILERS = {"GCC": 12, "Clang": 14}
+_OLDEST_BAZEL = (4, 2, 3)
+
+# Words before the compiler in $CC that do without being there.
+_LAUNCHERS = ("ccache", "distcc", "sccache")
 
 
 class CannotBuildError(Exception):
@@ -49,11 +59,68 @@ def check_system():
             "tf_blocksparse builds on Linux only; this is "
             f"{platform.system()}. Use a Linux machine, WSL 2 or a container"
         )
-    compiler = os.environ.get("CC", "g++")
-    if not shutil.which(compiler):
+    _check_compiler(find_compiler())
+    _check_bazel(find_bazel())
+
+
+def find_compiler():
+    """Returns the one word that Bazel takes for $CC (default: gcc)."""
+    chosen = os.environ.get("CC", "")
+    words = shlex.split(chosen) or ["gcc"]
+    # Bazel keeps what it has compiled, and starts one program, not two.
+    if os.path.basename(words[0]) in _LAUNCHERS:
+        del words[0]
+    if len(words) != 1:
         raise CannotBuildError(
-            f"no {compiler} in PATH: install a C++17 compiler, for instance by "
-            "`apt-get install g++`"
+            f"CC is '{chosen}', expected the name of one C++ compiler: set CC "
+            "without flags (Bazel takes them as --copt)"
+        )
+    path = shutil.which(words[0])
+    if path is None:
+        raise CannotBuildError(
+            f"no {words[0]} in PATH: install a C++17 compiler (on Debian and "
+            "Ubuntu: apt-get install g++) or set CC to one"
+        )
+    return path
+
+
+def _macros(compiler):
+    # Asked as a C++ compiler: a gcc may have come without its g++.
+    answer = _ask(compiler, "-x", "c++", "-dM", "-E", os.devnull)
+    if answer is None:
+        raise CannotBuildError(
+            f"{compiler} compiles no C++: install a C++17 compiler (on Debian "
+            "and Ubuntu: apt-get install g++) or set CC to one"
+        )
+    return dict(re.findall(r"^#define (\w+) (.*)$", answer, re.MULTILINE))
+
+
+def _check_compiler(compiler):
+    macros = _macros(compiler)
+    # Clang defines GCC's as well.
+    if "__clang_major__" in macros:
+        name, version = "Clang", int(macros["__clang_major__"])
+    elif "__GNUC__" in macros:
+        name, version = "GCC", int(macros["__GNUC__"])
+    else:
+        raise CannotBuildError(
+            f"{compiler} is neither GCC nor Clang: set CC to one of them"
+        )
+    if version < _OLDEST_COMPILERS[name]:
+        raise CannotBuildError(
+            f"{compiler} is {name} {version}; {name} "
+            f"{_OLDEST_COMPILERS[name]} or later is needed: install one and "
+            "set CC to it (Debian 12 and Ubuntu 24.04 have them)"
+        )
+
+
+def _check_bazel(bazel):
+    found = _bazel_version(bazel)
+    if found and found < _OLDEST_BAZEL:
+        raise CannotBuildError(
+            f"{bazel} is Bazel {'.'.join(map(str, found))}; "
+            f"{'.'.join(map(str, _OLDEST_BAZEL))} or later is needed: install "
+            "one and set BAZEL to it (Debian 12 and Ubuntu 24.04 have it)"
         )
 
 
@@ -71,6 +138,8 @@ def flags(bazel, python=sys.executable):
         f"--repo_env=TENSORFLOW_FOLDER={folder}",
         f"--repo_env=TENSORFLOW_VERSION={version}",
     ]
+    if "CC" in os.environ:
+        result.append(f"--repo_env=CC={find_compiler()}")
     if _is_debians(bazel):
         result += [
             f"--override_repository={name}={path}"
@@ -98,17 +167,40 @@ def environment():
     return result
 
 
+def _ask(*command):
+    """Returns what the command prints, or None if it fails."""
+    try:
+        answer = subprocess.run(
+            command, cwd=ROOT, capture_output=True, text=True
+        )
+    except OSError:
+        return None
+    return answer.stdout if answer.returncode == 0 else None
+
+
 def _is_debians(bazel):
-    answer = subprocess.run(
-        [bazel, "--version"], cwd=ROOT, capture_output=True, text=True
-    )
-    return "no_version" in answer.stdout
+    return "no_version" in (_ask(bazel, "--version") or "")
+
+
+def _bazel_version(bazel):
+    """Returns three numbers, or None if neither Bazel nor Debian tells."""
+    answer = _ask(bazel, "--version")
+    if answer is None:
+        raise CannotBuildError(
+            f"`{bazel} --version` fails: repair it, or set BAZEL to another"
+        )
+    if "no_version" in answer:
+        answer = _ask("dpkg-query", "-Wf", "${Version}", "bazel-bootstrap")
+    numbers = re.search(r"(\d+)\.(\d+)\.(\d+)", answer or "")
+    return numbers and tuple(map(int, numbers.groups()))
 
 
 def main():
     """Writes .bazelrc.setup, if anything in it has changed."""
     try:
         check_system()
+        if sys.argv[1:] == ["--check"]:
+            return
         lines = [f"build {flag}" for flag in flags(find_bazel())]
     except CannotBuildError as error:
         sys.exit(f"error: {error}")

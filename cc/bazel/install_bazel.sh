@@ -18,7 +18,7 @@ if [[ -n $bazel ]] && ! command -v "$bazel" >/dev/null; then
   exit 1
 fi
 
-want g++ command -v g++
+[[ -n ${CC:-} ]] || want g++ command -v g++
 want googletest test -d "${GOOGLETEST_SOURCES:-/usr/src/googletest}"
 # Debian's Bazel downloads its companions unless they are installed.
 if [[ -z $bazel ]] || "$bazel" --version 2>/dev/null | grep -q no_version; then

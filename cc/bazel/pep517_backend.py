@@ -26,7 +26,6 @@ def get_requires_for_build_wheel(config_settings=None):
     # Before pip has downloaded anything for a build that cannot work.
     try:
         bazel_command.check_system()
-        bazel_command.find_bazel()
     except bazel_command.CannotBuildError as error:
         sys.exit(f"error: {error}")
     requires = build_meta.get_requires_for_build_wheel(config_settings)
