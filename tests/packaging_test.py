@@ -92,6 +92,34 @@ def test_library_links_to_no_other_and_searches_no_path():
     assert bytes(ROOT) not in LIBRARY.read_bytes()
 
 
+SHARED = "inline __attribute__((noinline)) int f(int i) { return i * i; }"
+OWN = "template <class T> __attribute__((noinline)) T g(T i) { return i * i; }"
+
+
+@pytest.mark.parametrize(
+    ("source", "complaint"),
+    [
+        ("int h(int i) { return g(i); }", None),
+        ("int h(int i) { return g(f(i)); }", " W f(int)"),
+        ("int h(); int i = g(h());", "_GLOBAL__sub_I"),
+        ("", "nothing of namespace avx2"),
+    ],
+)
+def test_what_an_instruction_set_shares_is_found(tmp_path, source, complaint):
+    # Bazel runs this program on the objects of each instruction set.
+    program = ROOT / "cc/bazel/isa_symbols_test.sh"
+    compiled = tmp_path / "some.o"
+    (tmp_path / "some.cc").write_text(
+        f"{SHARED} namespace blocksparse::avx2 {{ {OWN} {source} }}"
+    )
+    run("g++", "-std=c++17", "-O2", "-c", tmp_path / "some.cc", "-o", compiled)
+    done = subprocess.run(
+        [program, "avx2", compiled], capture_output=True, text=True
+    )
+    assert (done.returncode == 0) == (complaint is None)
+    assert (complaint or "") in done.stderr
+
+
 def test_built_for_says_this_tensorflow():
     import tensorflow as tf
 

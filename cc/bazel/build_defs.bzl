@@ -2,6 +2,7 @@
 """How the C++ of this library is compiled: flags, and one macro per kind."""
 
 load("@rules_cc//cc:defs.bzl", "cc_library", "cc_test")
+load("//cc/bazel:isa_symbols_test.bzl", "isa_symbols_test")
 
 COPTS = [
     # Only what TensorFlow calls by address leaves the library.
@@ -20,6 +21,8 @@ _KERNEL_COPTS = [
     # Vectors wider than the target's registers are passed between functions
     # of one file only, so their calling convention does not matter.
     "-Wno-psabi",
+    # Of the next, Clang; GCC lets unknown ones pass that turn a warning off.
+    "-Wno-unknown-warning-option",
     # GCC 12 finds one in its own header of AVX-512 intrinsics.
     "-Wno-maybe-uninitialized",
 ]
@@ -50,7 +53,8 @@ ISA_COPTS = {
 def isa_kernels(name, hdrs, deps):
     """Compiles every *_<isa>.cc of this folder with the flags of its ISA.
 
-    Off x86-64 only the portable ones are compiled.
+    Off x86-64 only the portable ones are compiled. A test of each looks at
+    what its objects export.
 
     Args:
       name: of the library that holds them all.
@@ -66,9 +70,18 @@ def isa_kernels(name, hdrs, deps):
                 "//conditions:default": [],
             }),
             copts = COPTS + isa_copts,
+            linkstatic = True,
             textual_hdrs = hdrs,
             visibility = ["//visibility:private"],
             deps = deps,
+        )
+        isa_symbols_test(
+            name = "%s_%s_symbols_test" % (name, isa),
+            size = "small",
+            isa = isa,
+            kernels = ":%s_%s" % (name, isa),
+            # A sanitizer adds initializers, and less is inlined.
+            tags = ["no-sanitizer"],
         )
     cc_library(
         name = name,
