@@ -4,6 +4,8 @@
 #include <limits>
 #include <sstream>
 
+#include "cc/base/round_up.h"
+
 namespace blocksparse {
 namespace {
 
@@ -13,8 +15,6 @@ std::string Message(const Parts&... parts) {
   (stream << ... << parts);
   return stream.str();
 }
-
-int64_t CeilDiv(int64_t a, int64_t b) { return a / b + (a % b != 0); }
 
 }  // namespace
 

@@ -5,40 +5,11 @@
 #include <cmath>
 #include <sstream>
 
-#include "cc/base/convert.h"
+#include "cc/base/element.h"
 #include "cc/kernels/reference/reference.h"
 
 namespace blocksparse {
 namespace {
-
-double Get(const void* data, Dtype dtype, int64_t i) {
-  switch (dtype) {
-    case Dtype::kFloat32:
-      return static_cast<const float*>(data)[i];
-    case Dtype::kFloat64:
-      return static_cast<const double*>(data)[i];
-    case Dtype::kBFloat16:
-      return Widen(static_cast<const BFloat16*>(data)[i]);
-    default:
-      return Widen(static_cast<const Float16*>(data)[i]);
-  }
-}
-
-void Set(double value, void* data, Dtype dtype, int64_t i) {
-  switch (dtype) {
-    case Dtype::kFloat32:
-      static_cast<float*>(data)[i] = static_cast<float>(value);
-      return;
-    case Dtype::kFloat64:
-      static_cast<double*>(data)[i] = value;
-      return;
-    case Dtype::kBFloat16:
-      Narrow(static_cast<float>(value), static_cast<BFloat16*>(data) + i);
-      return;
-    default:
-      Narrow(static_cast<float>(value), static_cast<Float16*>(data) + i);
-  }
-}
 
 double Epsilon(Dtype dtype) {
   switch (dtype) {
@@ -79,9 +50,9 @@ const void* Case::Operand(int64_t elements, Dtype dtype, Fill fill) {
     // Integers from -3 to 3: sums of the lengths tested are exact in float, and
     // rounding them to 16 bits is one rounding.
     const int64_t draw = static_cast<int64_t>(state_ >> 33);
-    Set(fill == Fill::kIntegers ? static_cast<double>(draw % 7 - 3)
-                                : std::ldexp(draw, -30) - 1,
-        data, dtype, i);
+    StoreElement(fill == Fill::kIntegers ? static_cast<double>(draw % 7 - 3)
+                                         : std::ldexp(draw, -30) - 1,
+                 data, dtype, i);
   }
   return data;
 }
@@ -117,7 +88,8 @@ Case::Case(const CaseShape& shape, Dtype x_dtype, Dtype blocks_dtype, Fill fill)
               k * layout.block_outputs + j < layout.outputs) {
             continue;
           }
-          Set(NAN, blocks, blocks_dtype,
+          StoreElement(
+              NAN, blocks, blocks_dtype,
               (w * layout.block_inputs + i) * layout.block_outputs + j);
         }
       }
@@ -142,8 +114,8 @@ std::string Case::Compare(const char* name, const void* got,
                           const void* expected, int64_t elements, Dtype dtype,
                           double tolerance) const {
   for (int64_t i = 0; i < elements; ++i) {
-    const double g = Get(got, dtype, i);
-    const double e = Get(expected, dtype, i);
+    const double g = LoadElement(got, dtype, i);
+    const double e = LoadElement(expected, dtype, i);
     // A stored value may be a rounding apart besides.
     const double allowed =
         tolerance == 0 ? 0 : tolerance + Epsilon(dtype) * std::abs(e);

@@ -32,9 +32,7 @@ Executor Threads(int threads) {
 // Scratch that ends at a guard page, as aligned as is promised.
 class Scratch {
  public:
-  explicit Scratch(size_t bytes)
-      : buffer_((bytes + kScratchAlignment - 1) / kScratchAlignment *
-                kScratchAlignment) {}
+  explicit Scratch(size_t bytes) : buffer_(AlignScratch(bytes)) {}
   void* data() const { return buffer_.data(); }
 
  private:

@@ -4,19 +4,13 @@
 #include <algorithm>
 #include <vector>
 
+#include "cc/base/round_up.h"
 #include "cc/kernels/cpu/kernel_table.h"
 #include "cc/kernels/cpu/worth.h"
 #include "cc/layout/partition.h"
 
 namespace blocksparse {
 namespace {
-
-size_t Align(size_t bytes) {
-  return (bytes + kScratchAlignment - 1) / kScratchAlignment *
-         kScratchAlignment;
-}
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 // Rows up to which a product is quicker with vectors of weights, which are read
 // once, than with a tile of rows that is mostly empty. Measured with float32
@@ -40,7 +34,7 @@ int64_t TileCost(const MatmulProblem& problem, const MatmulKernel& kernel,
     // Reading the weights once more for few rows takes what 10 of 16 rows do.
     return kernel.rows + kernel.lanes * 5 / 8;
   }
-  return CeilDiv(rows, kernel.rows) * kernel.rows;
+  return RoundUp(rows, kernel.rows);
 }
 
 // The kernel to begin `rows` rows with. Few of them are for the family that has
@@ -92,14 +86,14 @@ Scratch ScratchOf(const MatmulKernel& kernel, const MatmulTask& task) {
   const bool in_place = !rows_family && !problem.features_first &&
                         SizeOf(problem.x_dtype) == kernel.compute_size;
   if (!in_place) {
-    scratch.inputs = Align(size * task.source_features * kernel.rows);
+    scratch.inputs = AlignScratch(size * task.source_features * kernel.rows);
   }
-  const int64_t block = CeilDiv(task.target_block, kernel.lanes) * kernel.lanes;
-  scratch.tile = Align(size * block * kernel.rows);
+  const int64_t block = RoundUp(task.target_block, kernel.lanes);
+  scratch.tile = AlignScratch(size * block * kernel.rows);
   if (problem.gate != nullptr ||
       (rows_family && SizeOf(problem.blocks_dtype) != kernel.compute_size)) {
-    scratch.staging = Align(size * task.chunk * task.source_block *
-                            static_cast<size_t>(task.target_block));
+    scratch.staging = AlignScratch(size * task.chunk * task.source_block *
+                                   static_cast<size_t>(task.target_block));
   }
   return scratch;
 }

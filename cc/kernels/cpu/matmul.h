@@ -17,6 +17,12 @@ namespace blocksparse {
 // Scratch handed to a Run function must start at a multiple of this.
 constexpr size_t kScratchAlignment = 64;
 
+// Bytes that keep the next part of a scratch aligned.
+inline size_t AlignScratch(size_t bytes) {
+  return (bytes + kScratchAlignment - 1) / kScratchAlignment *
+         kScratchAlignment;
+}
+
 struct MatmulKernel;  // a row of kernels.inc
 struct SampledMatmulKernel;
 

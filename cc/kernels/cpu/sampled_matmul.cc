@@ -1,6 +1,7 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 
+#include "cc/base/round_up.h"
 #include "cc/kernels/cpu/kernel_table.h"
 #include "cc/kernels/cpu/matmul.h"
 #include "cc/kernels/cpu/worth.h"
@@ -8,13 +9,6 @@
 
 namespace blocksparse {
 namespace {
-
-size_t Align(size_t bytes) {
-  return (bytes + kScratchAlignment - 1) / kScratchAlignment *
-         kScratchAlignment;
-}
-
-int64_t CeilDiv(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
 const SampledMatmulKernel* Choose(const SampledMatmulProblem& problem,
                                   Isa isa) {
@@ -56,11 +50,11 @@ Scratch ScratchOf(const SampledMatmulProblem& problem,
   const int64_t passes = std::max<int64_t>(1, CeilDiv(problem.rows, limit));
   scratch.pass_rows = CeilDiv(problem.rows, passes);
   const size_t row_bytes = kernel.compute_size * scratch.pass_rows;
-  scratch.a_panel = Align(row_bytes * a_columns);
-  scratch.b_panel = Align(row_bytes * b_columns);
+  scratch.a_panel = AlignScratch(row_bytes * a_columns);
+  scratch.b_panel = AlignScratch(row_bytes * b_columns);
   if (passes > 1 && SizeOf(problem.blocks_dtype) != kernel.compute_size) {
-    scratch.partial = Align(size_t(layout.nnz) * layout.block_inputs *
-                            layout.block_outputs * kernel.compute_size);
+    scratch.partial = AlignScratch(size_t(layout.nnz) * layout.block_inputs *
+                                   layout.block_outputs * kernel.compute_size);
   }
   return scratch;
 }

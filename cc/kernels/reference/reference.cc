@@ -5,39 +5,10 @@
 #include <cmath>
 #include <vector>
 
-#include "cc/base/convert.h"
+#include "cc/base/element.h"
 
 namespace blocksparse {
 namespace {
-
-double Load(const void* data, Dtype dtype, int64_t i) {
-  switch (dtype) {
-    case Dtype::kFloat32:
-      return static_cast<const float*>(data)[i];
-    case Dtype::kFloat64:
-      return static_cast<const double*>(data)[i];
-    case Dtype::kBFloat16:
-      return Widen(static_cast<const BFloat16*>(data)[i]);
-    default:
-      return Widen(static_cast<const Float16*>(data)[i]);
-  }
-}
-
-void Store(double value, void* data, Dtype dtype, int64_t i) {
-  switch (dtype) {
-    case Dtype::kFloat32:
-      static_cast<float*>(data)[i] = static_cast<float>(value);
-      return;
-    case Dtype::kFloat64:
-      static_cast<double*>(data)[i] = value;
-      return;
-    case Dtype::kBFloat16:
-      Narrow(static_cast<float>(value), static_cast<BFloat16*>(data) + i);
-      return;
-    default:
-      Narrow(static_cast<float>(value), static_cast<Float16*>(data) + i);
-  }
-}
 
 double Activate(double z, Activation activation) {
   switch (activation) {
@@ -93,24 +64,25 @@ void ReferenceMatmul(const MatmulProblem& p) {
   ForEachWeight(layout, [&](int64_t i, int64_t o, int64_t place, int64_t w) {
     const double gate = p.gate == nullptr ? 1 : p.gate[w];
     if (gate == 0) return;
-    const double weight = gate * Load(p.blocks, p.blocks_dtype, place);
+    const double weight = gate * LoadElement(p.blocks, p.blocks_dtype, place);
     const int64_t source = p.transpose ? o : i;
     const int64_t target = p.transpose ? i : o;
     for (int64_t n = 0; n < p.rows; ++n) {
       z[n * targets + target] +=
-          weight * Load(p.x, p.x_dtype,
-                        At(n, source, p.rows, sources, p.features_first));
+          weight *
+          LoadElement(p.x, p.x_dtype,
+                      At(n, source, p.rows, sources, p.features_first));
     }
   });
   for (int64_t n = 0; n < p.rows; ++n) {
     for (int64_t t = 0; t < targets; ++t) {
       double value = z[n * targets + t];
-      if (p.bias != nullptr) value += Load(p.bias, p.x_dtype, t);
+      if (p.bias != nullptr) value += LoadElement(p.bias, p.x_dtype, t);
       const int64_t at = At(n, t, p.rows, targets, p.features_first);
       if (p.preactivation != nullptr) {
-        Store(value, p.preactivation, p.x_dtype, at);
+        StoreElement(value, p.preactivation, p.x_dtype, at);
       }
-      Store(Activate(value, p.activation), p.y, p.x_dtype, at);
+      StoreElement(Activate(value, p.activation), p.y, p.x_dtype, at);
     }
   }
 }
@@ -118,18 +90,19 @@ void ReferenceMatmul(const MatmulProblem& p) {
 void ReferenceSampledMatmul(const SampledMatmulProblem& p) {
   const Layout& layout = p.layout;
   const int64_t size = layout.nnz * layout.block_inputs * layout.block_outputs;
-  for (int64_t i = 0; i < size; ++i) Store(0, p.blocks, p.blocks_dtype, i);
+  for (int64_t i = 0; i < size; ++i)
+    StoreElement(0, p.blocks, p.blocks_dtype, i);
   ForEachWeight(layout, [&](int64_t i, int64_t o, int64_t place, int64_t w) {
     const double gate = p.gate == nullptr ? 1 : p.gate[w];
     if (gate == 0) return;
     double sum = 0;
     for (int64_t n = 0; n < p.rows; ++n) {
-      sum += Load(p.a, p.x_dtype,
-                  At(n, i, p.rows, layout.inputs, p.features_first)) *
-             Load(p.b, p.x_dtype,
-                  At(n, o, p.rows, layout.outputs, p.features_first));
+      sum += LoadElement(p.a, p.x_dtype,
+                         At(n, i, p.rows, layout.inputs, p.features_first)) *
+             LoadElement(p.b, p.x_dtype,
+                         At(n, o, p.rows, layout.outputs, p.features_first));
     }
-    Store(gate * sum, p.blocks, p.blocks_dtype, place);
+    StoreElement(gate * sum, p.blocks, p.blocks_dtype, place);
   });
 }
 

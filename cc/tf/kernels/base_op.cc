@@ -115,8 +115,7 @@ absl::Status BaseOp::AllocateScratch(OpKernelContext* ctx, size_t bytes,
   TF_RETURN_IF_ERROR(ctx->allocate_temp(tensorflow::DT_UINT8, shape, holder));
   const auto address =
       reinterpret_cast<uintptr_t>(holder->flat<uint8_t>().data());
-  *scratch = reinterpret_cast<void*>((address + kScratchAlignment - 1) /
-                                     kScratchAlignment * kScratchAlignment);
+  *scratch = reinterpret_cast<void*>(AlignScratch(address));
   return absl::OkStatus();
 }
 
