@@ -95,13 +95,16 @@ test: build  ## run every test: C++, then Python (ARGS go to pytest)
 	@$(BAZEL_BIN) test //:tests
 	$(PY) -m pytest -m "not complete" $(ARGS)
 
+# A program of absl that shows its flags ends with 1.
+ASKED_FOR_HELP = [[ " $(ARGS) " == *" --help"* ]]
+
 .PHONY: demo
 demo: build  ## dense against sparse on real text (ARGS="--help" lists flags)
-	@PYTHONPATH=. $(PY) examples/char_lm.py $(ARGS)
+	@PYTHONPATH=. $(PY) examples/char_lm.py $(ARGS) || $(ASKED_FOR_HELP)
 
 .PHONY: bench
 bench: build  ## measure the ops (ARGS="--help" lists flags)
-	@PYTHONPATH=. $(PY) benchmarks/matmul_bench.py $(ARGS)
+	@PYTHONPATH=. $(PY) benchmarks/matmul_bench.py $(ARGS) || $(ASKED_FOR_HELP)
 
 PYTHON_FILES := $(wildcard setup.py tf_blocksparse tests benchmarks examples) \
 	cc/bazel

@@ -60,7 +60,7 @@ _PICTURE = flags.DEFINE_string(
     "picture", str(RESULTS / "matmul.png"), "Picture to draw; none if empty."
 )
 _WORKER = flags.DEFINE_bool(
-    "worker", False, "Measure one number of threads, write JSON and nothing."
+    "worker", False, "Internal: measure one number of threads, print JSON."
 )
 
 

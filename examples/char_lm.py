@@ -32,7 +32,9 @@ from absl import app, flags
 from tf_blocksparse import layers
 
 _WIDTH = flags.DEFINE_integer("width", 4096, "Units of a hidden layer.")
-_SPARSITY = flags.DEFINE_float("sparsity", 0.9, "Share of blocks left out.")
+_SPARSITY = flags.DEFINE_float(
+    "sparsity", 0.9, "Share of blocks left out.", lower_bound=0, upper_bound=1
+)
 _BLOCK_SIZE = flags.DEFINE_integer("block_size", 32, "Rows of a block.")
 _STEPS = flags.DEFINE_integer("steps", 150, "Training steps to compare at.")
 _SECONDS = flags.DEFINE_float("seconds", 40.0, "Training time to compare at.")
@@ -45,7 +47,7 @@ _RATE = flags.DEFINE_float("learning_rate", 2e-3, "Adam's learning rate.")
 _HELD_OUT = flags.DEFINE_integer("held_out", 8192, "Characters to test on.")
 _SEED = flags.DEFINE_integer("seed", 1, "Seed of weights, layouts, batches.")
 _OUTPUT = flags.DEFINE_string(
-    "output", None, "Folder to save the models in; a temporary one if not set."
+    "output", None, "Folder to keep the models in; they are removed if not set."
 )
 _LOAD = flags.DEFINE_string(
     "load", None, "Continue --prompt with this saved model; no training."
@@ -245,9 +247,12 @@ def time_inference(contestants: list[Contestant], text: Text) -> None:
         contestants[i].inference_ms[batch] = 1e3 * statistics.median(seconds)
 
 
-def save(contestants: list[Contestant], characters: list[str]) -> pathlib.Path:
+def save(
+    contestants: list[Contestant],
+    characters: list[str],
+    folder: pathlib.Path,
+) -> pathlib.Path:
     """Saves every model as for inference; returns the sparse one's file."""
-    folder = pathlib.Path(_OUTPUT.value or tempfile.mkdtemp(prefix="char_lm_"))
     folder.mkdir(parents=True, exist_ok=True)
     for i, contestant in enumerate(contestants):
         file = folder / f"{i + 1}_{contestant.name.replace(' ', '_')}.keras"
@@ -293,19 +298,14 @@ def table(contestants: list[Contestant]) -> str:
             )
         )
     lines = [" " * 34 + "".join(f"{c.name:>13}" for c in contestants)]
-    sparse = contestants[1]
     for title, form, value in rows:
         cells = [f"{value(c):{form}}" for c in contestants]
         lines.append(f"{title:<34}" + "".join(f"{c:>13}" for c in cells))
         # Compared as printed. Of all rows, only of steps is many good.
         sign = -1 if title.startswith("steps") else 1
-        ahead = [
-            contestant.name
-            for contestant, cell in zip(contestants, cells, strict=True)
-            if sign * float(cell) < sign * float(cells[1])
-        ]
-        if ahead:
-            lines.append(f"    {sparse.name} loses to {' and '.join(ahead)}")
+        if min(sign * float(c) for c in cells) < sign * float(cells[1]):
+            lines[-1] += " *"
+    lines.append(f"* a dense model is ahead of {contestants[1].name}")
     return "\n".join(lines)
 
 
@@ -334,7 +334,7 @@ def continue_prompt(model_file: pathlib.Path, prompt: str) -> str:
     return text
 
 
-def compare() -> None:
+def compare(folder: pathlib.Path) -> None:
     """Trains, measures, prints the table, and writes in a new process."""
     text = Text()
     print(
@@ -346,7 +346,7 @@ def compare() -> None:
         print(f"{contestant.name}: {parameters(contestant.model)} parameters")
     train(contestants, text)
     time_inference(contestants, text)
-    sparse_file = save(contestants, text.characters)
+    sparse_file = save(contestants, text.characters, folder)
     print(
         f"\n\n{_SPARSITY.value:.0%} of the {_BLOCK_SIZE.value} x "
         f"{_BLOCK_SIZE.value} blocks of the sparse model's hidden layers are "
@@ -355,8 +355,7 @@ def compare() -> None:
     )
     print(table(contestants))
     print(
-        f"\nSaved in {sparse_file.parent}. A new process loads the sparse "
-        "model and writes on:\n",
+        "\nA new process loads the sparse model from its file and writes on:\n",
         flush=True,
     )
     subprocess.run(
@@ -377,10 +376,13 @@ def main(argv: list[str]) -> None:
     """Compares, or continues a prompt if told what to load."""
     if len(argv) > 1:
         raise app.UsageError(f"got {argv[1:]}, expected flags only")
-    if _LOAD.value is None:
-        compare()
-    else:
+    if _LOAD.value is not None:
         print(continue_prompt(pathlib.Path(_LOAD.value), _PROMPT.value))
+    elif _OUTPUT.value is not None:
+        compare(pathlib.Path(_OUTPUT.value))
+    else:
+        with tempfile.TemporaryDirectory(prefix="char_lm_") as folder:
+            compare(pathlib.Path(folder))
 
 
 if __name__ == "__main__":

@@ -163,3 +163,10 @@ def test_lines_have_80_columns(path):
     for number, line in enumerate(path.read_text().splitlines(), 1):
         long = len(line) > 80 and not line.startswith("|")
         assert not long or "](" in line, f"{path.name}:{number}"
+
+
+@EVERY_FILE
+def test_named_cpp_tests_exist(path):
+    sources = "".join(p.read_text() for p in (ROOT / "cc").rglob("*_test.cc"))
+    for suite, name in re.findall(r"`(\w+Test)\.(\w+)`", path.read_text()):
+        assert re.search(rf"TEST(_P|_F)?\({suite},\s*{name}\)", sources), name

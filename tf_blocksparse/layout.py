@@ -235,7 +235,8 @@ class BlockLayout:
         """The blocks of a dense weight that hold anything but zeros.
 
         For a weight that was pruned in blocks elsewhere; `gather` then takes
-        its values. NaN counts as a value.
+        its values. A trained weight that was not pruned has every block. NaN
+        counts as a value.
 
         Args:
           weight: `[inputs, outputs]` of real numbers.

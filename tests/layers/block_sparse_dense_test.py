@@ -3,6 +3,7 @@
 
 import doctest
 import inspect
+import warnings
 
 import keras
 import numpy as np
@@ -60,8 +61,10 @@ def test_positional_call_means_the_same():
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"units": 0}, "units: got int 0, expected an integer > 0"),
+        ({"units": 0}, "units: got int 0, expected an integer >= 1"),
         ({"units": 2.0}, "units: got float 2.0"),
+        ({"units": True}, "units: got bool True"),
+        ({"use_bias": 16}, "use_bias: got int 16, expected True or False"),
         ({"lora_rank": 4}, "lora_rank: got int 4, expected None"),
         ({"lora_alpha": 4}, "lora_alpha"),
         ({"quantization_config": "int8"}, "quantization_config"),
@@ -477,3 +480,32 @@ def test_docstring_example_runs():
     result = doctest.testmod(block_sparse_dense)
     assert result.attempted
     assert not result.failed
+
+
+@pytest.mark.parametrize(
+    ("arguments", "warns"),
+    [
+        ({"units": 64}, True),
+        ({"units": 64, "block_size": 8, "sparsity": 0.75}, False),
+        ({"units": 64, "sparsity": 1.0}, False),
+        (
+            {
+                "units": 64,
+                "layout": BlockLayout.random(
+                    (100, 64), 32, sparsity=0.9, seed=0
+                ),
+            },
+            False,
+        ),
+    ],
+)
+def test_warns_of_too_few_blocks(arguments, warns):
+    layer = BlockSparseDense(**arguments, name="small")
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        layer.build((None, 100))
+    texts = [str(w.message) for w in caught if "blocks leave" in str(w.message)]
+    assert len(texts) == warns
+    for text in texts:
+        assert text.startswith("layer small: 1 of 4 x 2 blocks leave inputs")
+        assert "use a smaller block_size or sparsity" in text

@@ -100,8 +100,10 @@ def test_no_tensorflow(copied):
 def test_not_built(copied, name):
     (copied / "tf_blocksparse" / name).unlink()
     line = import_error(copied)
-    assert line.startswith("ImportError: tf_blocksparse: no library /")
-    assert "make build" in line
+    assert line.startswith("ImportError: tf_blocksparse: no library in /")
+    assert "install tf_blocksparse again" in line
+    (copied / "setup.py").touch()  # as in a source tree
+    assert "run `make build` there" in import_error(copied)
 
 
 @pytest.mark.parametrize("backend", ["jax", "torch"])

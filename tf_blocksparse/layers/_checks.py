@@ -1,6 +1,7 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """What a block-sparse layer refuses, and how it says so."""
 
+import warnings
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,15 +12,6 @@ from tf_blocksparse import _arguments
 from tf_blocksparse.layout import BlockLayout
 
 _DTYPES = ("float32", "float64", "bfloat16", "float16")
-
-
-def check_units(units: Any) -> None:
-    """Raises unless `units` is what `Dense` takes too."""
-    if not isinstance(units, int) or units <= 0:
-        raise ValueError(
-            f"units: got {_arguments.shown(units)}, expected an integer > 0; "
-            "give the number of output features"
-        )
 
 
 def check_none(**arguments: Any) -> None:
@@ -66,15 +58,33 @@ def check_layout(layout: Any, inputs: int | None, units: int) -> None:
         )
 
 
+def warn_of_few_blocks(layer_name: str, layout: BlockLayout) -> None:
+    """Warns if inputs are not read, or outputs constant, for lack of blocks."""
+    if 0 < layout.nnz < max(layout.grid):
+        warnings.warn(
+            f"layer {layer_name}: {layout.nnz} of {layout.grid[0]} x "
+            f"{layout.grid[1]} blocks leave inputs unread or outputs constant; "
+            "use a smaller block_size or sparsity for a weight of "
+            f"{layout.inputs} x {layout.outputs}",
+            stacklevel=2,
+        )
+
+
 def check_names(
     layer_name: str, store: Any, weights: Mapping[str, Any]
 ) -> None:
     """Raises unless a weights file holds the weights of the layer."""
-    if set(store.keys()) != set(weights):
+    names = sorted(store.keys())
+    if names != sorted(weights):
+        advice = (
+            "build the layer with the arguments and the inputs of the saved one"
+            if names
+            else "the file is of a model with other layers; for blocks of a "
+            "Dense layer's kernel, use ops.from_dense"
+        )
         raise ValueError(
-            f"layer {layer_name}: got a file with the weights "
-            f"{sorted(store.keys())}, expected {sorted(weights)}; build the "
-            "layer with the arguments and the inputs of the saved one"
+            f"layer {layer_name}: got a file with the weights {names}, "
+            f"expected {sorted(weights)}; {advice}"
         )
 
 

@@ -9,7 +9,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 
-from tf_blocksparse import ops
+from tf_blocksparse import _arguments, ops
 from tf_blocksparse.layers import _checks
 from tf_blocksparse.layers._initializers import block_initializer
 from tf_blocksparse.layout import BlockLayout
@@ -44,7 +44,8 @@ class BlockSparseDense(keras.layers.Layer):
 
     Weights: `blocks` `(nnz, b_in, b_out)`; `bias` `(units,)`; and, not
     trainable, `packed_layout`, an int32 vector named `layout`, which travels in
-    every weights file: loading weights alone restores the layout.
+    every weights file: loading weights alone restores the layout. Summaries
+    count its numbers as non-trainable parameters.
 
     The operation has no XLA kernel, so the layer has `supports_jit = False`:
     `compile(jit_compile="auto")` trains without XLA, with or without a GPU,
@@ -82,7 +83,8 @@ class BlockSparseDense(keras.layers.Layer):
         block_size: Integer or pair `(b_in, b_out)`, from 1 to 256. 4, 8, 16,
             32, 64 and 128 are fast. Features need not be a multiple of it.
         sparsity: Float from 0 to 1, the share of blocks to leave out of a
-            random layout.
+            random layout. At least one block stays unless it is 1; a warning
+            tells of too few for all inputs and outputs.
         layout: `BlockLayout` of shape `(inputs, units)` to use instead of a
             random one; `block_size`, `sparsity` and `seed` then play no part.
             A layout that takes more than 64 kB compressed is not part of the
@@ -132,15 +134,16 @@ class BlockSparseDense(keras.layers.Layer):
         **kwargs: Any,
     ) -> None:
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
-        _checks.check_units(units)
         _checks.check_none(
             lora_rank=lora_rank,
             lora_alpha=lora_alpha,
             quantization_config=quantization_config,
         )
-        self.units = units
+        self.units = _arguments.integer(
+            "units", units, 1, None, "give the number of output features"
+        )
         self.activation = keras.activations.get(activation)
-        self.use_bias = use_bias
+        self.use_bias = _arguments.flag("use_bias", use_bias)
         self.kernel_initializer = keras.initializers.get(kernel_initializer)
         self.bias_initializer = keras.initializers.get(bias_initializer)
         self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
@@ -154,12 +157,15 @@ class BlockSparseDense(keras.layers.Layer):
             self._drawn_seed = random.getrandbits(31) if seed is None else seed
             # Checks all that can be before the inputs are known.
             sample = BlockLayout.random(
-                (1, units), block_size, sparsity=sparsity, seed=self._drawn_seed
+                (1, self.units),
+                block_size,
+                sparsity=sparsity,
+                seed=self._drawn_seed,
             )
             self.block_size = sample.block_size
             self.sparsity = float(sparsity)
         else:
-            _checks.check_layout(layout, None, units)
+            _checks.check_layout(layout, None, self.units)
             self.block_size = layout.block_size
             self.sparsity = layout.sparsity
         self._given_layout = layout
@@ -187,6 +193,7 @@ class BlockSparseDense(keras.layers.Layer):
                 sparsity=self.sparsity,
                 seed=self._drawn_seed,
             )
+            _checks.warn_of_few_blocks(self.name, layout)
         _checks.check_layout(layout, inputs, self.units)
         self.blocks = self.add_weight(
             name="blocks",
@@ -222,6 +229,7 @@ class BlockSparseDense(keras.layers.Layer):
         """The `BlockLayout` in use: the one given until `build`.
 
         Raises:
+            AttributeError: before `build`, if no layout was given.
             ValueError: if the layer's weights hold none.
             RuntimeError: in a `tf.function`, where weights have no value.
         """

@@ -79,8 +79,8 @@ def rows_tensor(
     if shape.rank is not None and shape[axis] not in (None, features):
         raise ValueError(
             f"{name}: got shape {shape}, expected {features} features along "
-            f"axis {axis}; pass the layout that fits it, or another "
-            "feature_axis"
+            f"axis {axis}; pass {name} with that many, the layout that fits "
+            "it, or another feature_axis"
         )
     return value
 

@@ -39,9 +39,16 @@ def _check_built() -> str:
             "use a Linux machine, container or WSL"
         )
     if not (_LIBRARY.is_file() and _BUILT_FOR.is_file()):
+        # A source tree in the current folder hides an installed package.
+        advice = (
+            "run `make build` there, or, if tf_blocksparse is installed, start "
+            "Python in another folder"
+            if (_FOLDER.parent / "setup.py").is_file()
+            else "install tf_blocksparse again"
+        )
         raise ImportError(
-            f"tf_blocksparse: no library {_LIBRARY}, expected it built; run "
-            "`make build` in the source tree, or `pip install .`"
+            f"tf_blocksparse: no library in {_FOLDER}, expected "
+            f"{_LIBRARY.name} built; {advice}"
         )
     version = json.loads(_BUILT_FOR.read_text(encoding="utf-8"))["tensorflow"]
     return _minor(version)

@@ -77,7 +77,7 @@ def from_dense(w: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
     if not _inputs.fits(w.shape, [parts.inputs, parts.outputs]):
         raise ValueError(
             f"w: got shape {w.shape}, expected [{parts.inputs}, "
-            f"{parts.outputs}]; pass the layout that fits it"
+            f"{parts.outputs}]; transpose it, or pass the layout that fits it"
         )
     b_in, b_out = parts.block_size
     rows, columns = parts.grid

@@ -39,7 +39,8 @@ int64_t TileCost(const MatmulProblem& problem, const MatmulKernel& kernel,
 
 // The kernel to begin `rows` rows with. Few of them are for the family that has
 // weights in vectors. Of the other one's tiles, the largest is best for as many
-// rows as fill it; for fewer, the one that takes the least time.
+// rows as fill it; for fewer, the one that takes the least time; of equals, the
+// first row of the table.
 const MatmulKernel* Choose(const MatmulProblem& problem, int64_t rows,
                            Isa isa) {
   const KernelList<MatmulKernel> all = MatmulKernels();
@@ -53,10 +54,10 @@ const MatmulKernel* Choose(const MatmulProblem& problem, int64_t rows,
     const bool takes_few = k->family == MatmulFamily::kOutputs;
     if (takes_few != (rows <= FewRows(problem, k->lanes))) continue;
     if (chosen != nullptr) {
-      const int64_t larger = std::max(k->rows, chosen->rows);
-      const bool better = rows >= larger ? k->rows == larger
-                                         : TileCost(problem, *k, rows) <
-                                               TileCost(problem, *chosen, rows);
+      const bool full = rows >= std::max(k->rows, chosen->rows);
+      const bool better =
+          full ? k->rows > chosen->rows
+               : TileCost(problem, *k, rows) < TileCost(problem, *chosen, rows);
       if (!better) continue;
     }
     chosen = k;
