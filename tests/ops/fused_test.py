@@ -224,7 +224,7 @@ def test_graph_has_one_op():
     graph = product.get_concrete_function(x, blocks, bias).graph
     names = [op.type for op in graph.get_operations()]
     assert [n for n in names if n.startswith("Block")] == [
-        "BlocksparseMatmulFused"
+        "Blocksparse>MatmulFused"
     ]
     assert not {"AddV2", "Erf", "Erfc"} & set(names)
 

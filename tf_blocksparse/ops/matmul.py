@@ -105,12 +105,12 @@ def matmul(
     return y if after is None else after(y)
 
 
-@tf.RegisterGradient("BlocksparseMatmul")
+@tf.RegisterGradient("Blocksparse>Matmul")
 def _matmul_gradient(op: Any, dy: tf.Tensor) -> list[tf.Tensor | None]:
     return _products.matmul_gradients(op, dy)
 
 
-@tf.RegisterGradient("BlocksparseMatmulFused")
+@tf.RegisterGradient("Blocksparse>MatmulFused")
 def _matmul_fused_gradient(
     op: Any, dy: tf.Tensor, dz: tf.Tensor
 ) -> list[tf.Tensor | None]:

@@ -93,7 +93,7 @@ def _check_pair(a: tf.Tensor, b: tf.Tensor, axis: int) -> None:
         )
 
 
-@tf.RegisterGradient("BlocksparseSampledMatmul")
+@tf.RegisterGradient("Blocksparse>SampledMatmul")
 def _sampled_matmul_gradient(
     op: Any, dblocks: tf.Tensor
 ) -> list[tf.Tensor | None]:

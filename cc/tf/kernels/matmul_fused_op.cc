@@ -72,7 +72,7 @@ class MatmulFusedOp : public MatmulBaseOp {
 };
 
 #define REGISTER_MATMUL_FUSED(TX, TB)                         \
-  REGISTER_KERNEL_BUILDER(Name("BlocksparseMatmulFused")      \
+  REGISTER_KERNEL_BUILDER(Name("Blocksparse>MatmulFused")     \
                               .Device(tensorflow::DEVICE_CPU) \
                               .TypeConstraint<TX>("Tx")       \
                               .TypeConstraint<TB>("Tb")       \

@@ -25,7 +25,7 @@ class MatmulOp : public MatmulBaseOp {
 };
 
 #define REGISTER_MATMUL(TX, TB)                               \
-  REGISTER_KERNEL_BUILDER(Name("BlocksparseMatmul")           \
+  REGISTER_KERNEL_BUILDER(Name("Blocksparse>Matmul")          \
                               .Device(tensorflow::DEVICE_CPU) \
                               .TypeConstraint<TX>("Tx")       \
                               .TypeConstraint<TB>("Tb")       \

@@ -86,7 +86,7 @@ class SampledMatmulOp : public BaseOp {
 };
 
 #define REGISTER_SAMPLED_MATMUL(TX, TB)                       \
-  REGISTER_KERNEL_BUILDER(Name("BlocksparseSampledMatmul")    \
+  REGISTER_KERNEL_BUILDER(Name("Blocksparse>SampledMatmul")   \
                               .Device(tensorflow::DEVICE_CPU) \
                               .TypeConstraint<TX>("Tx")       \
                               .TypeConstraint<TB>("Tb")       \

@@ -2,7 +2,7 @@
 #include "cc/tf/ops/shapes.h"
 #include "tensorflow/core/framework/op.h"
 
-REGISTER_OP("BlocksparseMatmul")
+REGISTER_OP("Blocksparse>Matmul")
     .Input("x: Tx")
     .Input("blocks: Tb")
     .Input("layout: int32")

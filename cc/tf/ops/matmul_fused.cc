@@ -40,7 +40,7 @@ absl::Status MatmulFusedShape(InferenceContext* c) {
 }  // namespace
 }  // namespace blocksparse
 
-REGISTER_OP("BlocksparseMatmulFused")
+REGISTER_OP("Blocksparse>MatmulFused")
     .Input("x: Tx")
     .Input("blocks: Tb")
     .Input("layout: int32")
@@ -65,7 +65,7 @@ REGISTER_OP("BlocksparseMatmulFused")
     .Doc(R"doc(
 Multiplies by a block-sparse weight, adds a bias and applies an activation.
 
-`z = x W + bias` and `y = activation(z)`. See BlocksparseMatmul for the weight.
+`z = x W + bias` and `y = activation(z)`. See Blocksparse>Matmul for the weight.
 
 x: `[..., inputs]`, or `[inputs, ...]` if `feature_axis` is 0. With `transpose`,
   `outputs` instead of `inputs`.

@@ -69,7 +69,7 @@ absl::Status SampledMatmulShape(InferenceContext* c) {
 }  // namespace
 }  // namespace blocksparse
 
-REGISTER_OP("BlocksparseSampledMatmul")
+REGISTER_OP("Blocksparse>SampledMatmul")
     .Input("a: Tx")
     .Input("b: Tx")
     .Input("layout: int32")
@@ -89,7 +89,7 @@ Multiplies two dense matrices only where a block-sparse weight has blocks.
 
 Block w at (c, k) is `gate[w] * a_c^T b_k`, where `a_c` are the columns of a
 that belong to input block c and `b_k` those of b that belong to output block k,
-summed over all rows. It is the gradient of BlocksparseMatmul for its blocks.
+summed over all rows. It is the gradient of Blocksparse>Matmul for its blocks.
 Entries beyond `inputs` or `outputs` are 0.
 
 a: `[..., inputs]`, or `[inputs, ...]` if `feature_axis` is 0.
