@@ -523,12 +523,13 @@ TEST(ChoiceTest, KnowsNoOtherDtypes) {
 TEST(ChoiceTest, SampledIsByIsaAndDtype) {
   Case test({&LayoutKinds()[4], 16, 16, 8, 8, 4}, Dtype::kFloat32,
             Dtype::kBFloat16, Fill::kIntegers);
-  EXPECT_STREQ(PlanSampledMatmul(test.sampled(), 1, Isa::kAvx512).kernel_name,
+  EXPECT_STREQ(PlanSampledMatmul(test.sampled(), 1, Isa::kAvx512).kernel->name,
                "sampled_matmul_f32_bf16_8x48_avx512");
-  EXPECT_STREQ(PlanSampledMatmul(test.sampled(), 1, Isa::kAvx2).kernel_name,
+  EXPECT_STREQ(PlanSampledMatmul(test.sampled(), 1, Isa::kAvx2).kernel->name,
                "sampled_matmul_f32_bf16_4x24_avx2");
-  EXPECT_STREQ(PlanSampledMatmul(test.sampled(), 1, Isa::kPortable).kernel_name,
-               "sampled_matmul_f32_bf16_4x8_portable");
+  EXPECT_STREQ(
+      PlanSampledMatmul(test.sampled(), 1, Isa::kPortable).kernel->name,
+      "sampled_matmul_f32_bf16_4x8_portable");
 }
 
 }  // namespace

@@ -65,7 +65,7 @@ const MatmulKernel* Choose(const MatmulProblem& problem, int64_t rows,
   return chosen;
 }
 
-// Scratch of one kernel: what a worker has, and what all share.
+// What one worker needs to run a kernel.
 struct Scratch {
   size_t inputs = 0;
   size_t tile = 0;
@@ -114,49 +114,42 @@ MatmulTask FirstTask(const MatmulProblem& problem) {
   return task;
 }
 
-// A kernel over a range of rows, cut into tiles of rows and parts of targets.
-struct Segment {
-  const MatmulKernel* kernel;
-  int64_t row;
-  int64_t rows;
-  int64_t tiles;
-  int64_t parts;
-};
-
-void RunSegment(const Segment& segment, MatmulTask task,
-                const Executor& executor, char* scratch) {
-  const MatmulKernel& kernel = *segment.kernel;
+// A range of rows from `row` on, cut into tiles of rows and parts of targets.
+void RunRange(const MatmulPlan::Range& range, int64_t row,
+              const MatmulTask& task, const Executor& executor, char* scratch) {
+  const MatmulKernel& kernel = *range.kernel;
   const Scratch sizes = ScratchOf(kernel, task);
+  const int64_t tiles = CeilDiv(range.rows, kernel.rows);
+  if (tiles == 0) return;
+  const int64_t parts =
+      std::min(CeilDiv(TasksFor(executor.threads), tiles), task.view.targets);
   // Which tile a worker's packed inputs are of.
   std::vector<int64_t> packed(executor.threads, -1);
-  ParallelFor(
-      executor, segment.tiles * segment.parts, [&](int64_t index, int worker) {
-        const int64_t tile = index / segment.parts;
-        const int64_t part = index % segment.parts;
-        char* own = scratch + worker * sizes.Bytes();
-        MatmulTask t = task;
-        t.row = segment.row + tile * kernel.rows;
-        t.rows =
-            std::min<int64_t>(kernel.rows, segment.row + segment.rows - t.row);
-        t.target_begin = PartBegin(t.view, part, segment.parts);
-        t.target_end = PartBegin(t.view, part + 1, segment.parts);
-        t.tile = own + sizes.inputs;
-        if (sizes.staging != 0) t.staging = own + sizes.inputs + sizes.tile;
-        if (sizes.inputs == 0) {
-          t.inputs = const_cast<char*>(static_cast<const char*>(t.problem->x)) +
-                     t.row * t.source_features * SizeOf(t.problem->x_dtype);
-        } else {
-          t.inputs = own;
-          if (packed[worker] != tile) kernel.pack(t);
-          packed[worker] = tile;
-        }
-        kernel.run(t);
-      });
+  ParallelFor(executor, tiles * parts, [&](int64_t index, int worker) {
+    const int64_t tile = index / parts;
+    const int64_t part = index % parts;
+    char* own = scratch + worker * sizes.Bytes();
+    MatmulTask t = task;
+    t.row = row + tile * kernel.rows;
+    t.rows = std::min<int64_t>(kernel.rows, row + range.rows - t.row);
+    t.target_begin = PartBegin(t.view, part, parts);
+    t.target_end = PartBegin(t.view, part + 1, parts);
+    t.tile = own + sizes.inputs;
+    if (sizes.staging != 0) t.staging = own + sizes.inputs + sizes.tile;
+    if (sizes.inputs == 0) {
+      t.inputs = const_cast<char*>(static_cast<const char*>(t.problem->x)) +
+                 t.row * t.source_features * SizeOf(t.problem->x_dtype);
+    } else {
+      t.inputs = own;
+      if (packed[worker] != tile) kernel.pack(t);
+      packed[worker] = tile;
+    }
+    kernel.run(t);
+  });
 }
 
 void AddRange(const MatmulProblem& problem, const MatmulKernel& kernel,
               int64_t rows, MatmulPlan* plan) {
-  if (plan->range_count == 0) plan->kernel_name = kernel.name;
   plan->ranges[plan->range_count++] = {&kernel, rows};
   const size_t bytes = ScratchOf(kernel, FirstTask(problem)).Bytes();
   plan->scratch_bytes = std::max(plan->scratch_bytes, plan->threads * bytes);
@@ -193,18 +186,10 @@ void RunMatmul(const MatmulProblem& problem, const MatmulPlan& plan,
   const MatmulTask task = FirstTask(problem);
   Executor limited = executor;
   limited.threads = plan.threads;
-  // Enough tasks that the last ones to end are small.
-  constexpr int64_t kTasksPerThread = 8;
-  const int64_t wanted = plan.threads == 1 ? 1 : kTasksPerThread * plan.threads;
   int64_t row = 0;
   for (int i = 0; i < plan.range_count; ++i) {
-    const MatmulPlan::Range& range = plan.ranges[i];
-    const int64_t tiles = CeilDiv(range.rows, range.kernel->rows);
-    if (tiles == 0) continue;
-    const int64_t parts = std::min(CeilDiv(wanted, tiles), task.view.targets);
-    RunSegment({range.kernel, row, range.rows, tiles, parts}, task, limited,
-               static_cast<char*>(scratch));
-    row += range.rows;
+    RunRange(plan.ranges[i], row, task, limited, static_cast<char*>(scratch));
+    row += plan.ranges[i].rows;
   }
 }
 

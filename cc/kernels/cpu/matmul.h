@@ -35,9 +35,8 @@ struct MatmulPlan {
   // Full tiles, then a smaller tile, then the few rows left.
   static constexpr int kMaxRanges = 3;
   Range ranges[kMaxRanges] = {};
-  int range_count = 0;           // 0: dtypes not supported
-  const char* kernel_name = "";  // of the first range
-  int threads = 1;               // workers that pay; at most those asked for
+  int range_count = 0;  // 0: dtypes not supported
+  int threads = 1;      // workers that pay; at most those asked for
   size_t scratch_bytes = 0;
 };
 
@@ -52,7 +51,6 @@ void RunMatmul(const MatmulProblem& problem, const MatmulPlan& plan,
 
 struct SampledMatmulPlan {
   const SampledMatmulKernel* kernel = nullptr;
-  const char* kernel_name = "";
   int threads = 1;
   size_t scratch_bytes = 0;
 };

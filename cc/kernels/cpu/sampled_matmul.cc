@@ -73,7 +73,6 @@ SampledMatmulPlan PlanSampledMatmulWith(const SampledMatmulKernel& kernel,
                                         int threads) {
   SampledMatmulPlan plan;
   plan.kernel = &kernel;
-  plan.kernel_name = kernel.name;
   plan.threads = WorthwhileThreads(problem.layout, problem.rows, threads);
   const Scratch scratch = ScratchOf(problem, kernel);
   plan.scratch_bytes = scratch.a_panel + scratch.b_panel + scratch.partial;
@@ -87,9 +86,7 @@ void RunSampledMatmul(const SampledMatmulProblem& problem,
   const Scratch sizes = ScratchOf(problem, kernel);
   Executor limited = executor;
   limited.threads = plan.threads;
-  // Enough tasks that the last ones to end are small.
-  constexpr int64_t kTasksPerThread = 8;
-  const int64_t parts = plan.threads == 1 ? 1 : kTasksPerThread * plan.threads;
+  const int64_t parts = TasksFor(plan.threads);
 
   SampledMatmulTask task;
   task.problem = &problem;

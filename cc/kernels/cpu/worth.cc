@@ -25,4 +25,10 @@ int WorthwhileThreads(const Layout& layout, int64_t rows, int threads) {
              : static_cast<int>(std::min<double>(threads, worthwhile));
 }
 
+int64_t TasksFor(int threads) {
+  // An eighth of a thread's share is what it may have to wait for at the end.
+  constexpr int64_t kTasksPerThread = 8;
+  return threads == 1 ? 1 : kTasksPerThread * threads;
+}
+
 }  // namespace blocksparse

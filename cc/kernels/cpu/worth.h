@@ -1,5 +1,5 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-// How many threads a product pays for.
+// How many threads a product pays for, and how many tasks they get.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_WORTH_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_WORTH_H_
 
@@ -12,6 +12,9 @@ namespace blocksparse {
 // At most `threads`; 1 for a product that ends about as soon as another thread
 // would have woken up. A rough count of the work is enough for that.
 int WorthwhileThreads(const Layout& layout, int64_t rows, int threads);
+
+// Enough that the last tasks to end are small; one for one thread.
+int64_t TasksFor(int threads);
 
 }  // namespace blocksparse
 
