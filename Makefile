@@ -103,8 +103,8 @@ demo: build  ## dense against sparse on real text (ARGS="--help" lists flags)
 	@PYTHONPATH=. $(PY) examples/char_lm.py $(ARGS) || $(ASKED_FOR_HELP)
 
 .PHONY: bench
-bench: build  ## measure the ops (ARGS="--help" lists flags)
-	@PYTHONPATH=. $(PY) benchmarks/matmul_bench.py $(ARGS) || $(ASKED_FOR_HELP)
+bench: build  ## measure everything: 25 minutes (ARGS="--help" lists flags)
+	@PYTHONPATH=. $(PY) benchmarks/bench.py $(ARGS) || $(ASKED_FOR_HELP)
 
 PYTHON_FILES := $(wildcard setup.py tf_blocksparse tests benchmarks examples) \
 	cc/bazel

@@ -59,7 +59,7 @@ def check_make(words):
         r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE
     )
     scripts = {
-        "bench": "benchmarks/matmul_bench.py",
+        "bench": "benchmarks/bench.py",
         "demo": "examples/char_lm.py",
     }
     for word in words:

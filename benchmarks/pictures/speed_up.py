@@ -1,30 +1,26 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-"""What was measured as bars: how many times as fast as dense."""
+"""Bars: how many times as fast as dense each product is."""
 
-import pathlib
-import sys
-from collections.abc import Sequence
+from typing import Any
 
 from case import Case, Measured
+from task import threads_title
+
+from pictures import lines
+
+# More bars than this are no picture.
+_MOST = 40
 
 
-def save(measured: Sequence[Measured], path: pathlib.Path) -> None:
-    """Draws a group of bars for each case, one for each number of threads.
-
-    Says that there is no picture where matplotlib is not installed.
-    """
-    try:
-        import matplotlib
-    except ImportError:
-        print(
-            f"no picture {path}: run `pip install matplotlib` for one",
-            file=sys.stderr,
-        )
-        return
-    matplotlib.use("agg")
+def draw(run: dict[str, Any]) -> Any:
+    """A group of bars for each case, one for each number of threads."""
+    measured = [Measured.of(line) for line in lines(run, "products")]
+    if not measured:
+        return None
     import matplotlib.pyplot as plt
 
-    cases = list(dict.fromkeys(each.case for each in measured))
+    cases = list(dict.fromkeys(each.case for each in measured))[:_MOST]
+    measured = [each for each in measured if each.case in cases]
     threads = list(dict.fromkeys(each.threads for each in measured))
     height = 0.8 / len(threads)
     figure, axes = plt.subplots(
@@ -32,15 +28,15 @@ def save(measured: Sequence[Measured], path: pathlib.Path) -> None:
         layout="constrained",
     )
     for turn, count in enumerate(threads):
-        lines = [each for each in measured if each.threads == count]
+        shown = [each for each in measured if each.threads == count]
         bars = axes.barh(
-            [cases.index(each.case) + turn * height for each in lines],
-            [each.speed_up for each in lines],
+            [cases.index(each.case) + turn * height for each in shown],
+            [each.speed_up for each in shown],
             height,
-            label=f"{count} thread{'s' * (count > 1)}",
+            label=threads_title(count),
         )
         axes.bar_label(
-            bars, [f"{each.of_peak:.0%} of peak" for each in lines], padding=3
+            bars, [f"{each.of_peak:.0%} of peak" for each in shown], padding=3
         )
     axes.set_yticks(
         [place + (len(threads) - 1) * height / 2 for place in range(len(cases))]
@@ -51,8 +47,7 @@ def save(measured: Sequence[Measured], path: pathlib.Path) -> None:
     axes.set_xlim(0, 1.25 * max(each.speed_up for each in measured))
     axes.set_xlabel("times as fast as the dense product")
     axes.legend()
-    figure.savefig(path, dpi=100)
-    plt.close(figure)
+    return figure
 
 
 def _label(case: Case) -> str:
