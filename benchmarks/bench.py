@@ -46,7 +46,7 @@ _THREADS = flags.DEFINE_list(
     "threads", "1,2", "Numbers of threads; each is a process of its own."
 )
 _ROUNDS = flags.DEFINE_integer(
-    "rounds", 15, "How often each line is timed.", lower_bound=1
+    "rounds", 11, "How often each line is timed.", lower_bound=1
 )
 _SEED = flags.DEFINE_integer(
     "seed",

@@ -74,7 +74,7 @@ def default() -> list[Case]:
 
 
 def groups(cases: Iterable[Case]) -> list[list[Case]]:
-    """Cases that are timed in turns: of one dense product and sparsity."""
+    """Cases that are timed in turns: of one size, product and sparsity."""
     found: dict[tuple[object, ...], list[Case]] = {}
     for case in cases:
         key = (
@@ -83,7 +83,6 @@ def groups(cases: Iterable[Case]) -> list[list[Case]]:
             case.outputs,
             case.product,
             case.sparsity,
-            case.x_dtype,
         )
         found.setdefault(key, []).append(case)
     return list(found.values())
@@ -102,9 +101,11 @@ def seconds(
     """
     numbers = cases[0].inputs * cases[0].outputs
     # Few rows are bound by the memory, and 16-bit products are slow.
-    flops = max(cases[0].dense_flops, 24.0 * numbers)
-    dense = flops / (0.6e9 * gflops) * (1 + ("16" in cases[0].x_dtype))
-    calls = [_call(dense)]
+    dense = max(cases[0].dense_flops, 24.0 * numbers) / (0.6e9 * gflops)
+    calls = [
+        _call(dense * (1 + ("16" in dtype)))
+        for dtype in {case.x_dtype for case in cases}
+    ]
     calls += [_call(dense * (1 - case.sparsity)) for case in cases]
     checks = 0.2 + 3e-8 * numbers * (1 + len(cases))
     return checks + min(longest, rounds * sum(calls)) + 2 * sum(calls)

@@ -26,7 +26,8 @@ class Inputs:
 
     def __init__(self, case: Case, seed: int) -> None:
         self._rng = np.random.default_rng(seed)
-        self._case = case
+        self._dtype = case.x_dtype
+        self._rows = case.rows
         self._made: list[list[tf.Tensor]] = []
         self._sides = {
             "forward": [case.inputs],
@@ -39,7 +40,7 @@ class Inputs:
         while len(self._made) <= index:
             self._made.append(
                 [
-                    normal(self._rng, self._case.x_dtype, self._case.rows, side)
+                    normal(self._rng, self._dtype, self._rows, side)
                     for side in self._sides
                 ]
             )
@@ -60,10 +61,11 @@ def measure(
     progress: Callable[[], None],
     seconds: float = math.inf,
 ) -> list[Measured]:
-    """Times cases with the same dense product, in turns, and checks results.
+    """Times cases and their dense products in turns, and checks results.
 
     Args:
-      cases: differ in block size, sparsity, layout and the blocks' dtype.
+      cases: differ in block size, layout and dtypes; those of one x_dtype have
+        the dense product in common.
       threads: what TensorFlow was set to.
       fma_peak: for as many threads.
       progress: called after each round.
@@ -73,43 +75,61 @@ def measure(
       AssertionError: if a result is farther from the dense product in float64
         than rounding explains.
     """
-    case = cases[0]
-    rng = np.random.default_rng(seed)
-    inputs = Inputs(case, seed)
-    w = tf.Variable(normal(rng, case.x_dtype, case.inputs, case.outputs))
-    contenders = [turns.in_graph(dense(case.product, w), inputs)]
-    made = []
-    for each in cases:
-        layout = layouts.of(each, seed)
-        blocks = tf.Variable(
-            normal(rng, each.blocks_dtype, *layout.blocks_shape)
-        )
-        turn = turns.in_graph(sparse(each.product, blocks, layout), inputs)
-        oracle = check.Oracle(each.product, blocks, layout)
-        oracle.check(turn.call()[-1], inputs(turn.count - 1))
-        contenders.append(turn)
-        made.append(layout)
+    inputs = {each.x_dtype: Inputs(each, seed) for each in cases}
+    dense_turns = {
+        each.x_dtype: _dense_turn(each, inputs[each.x_dtype], seed)
+        for each in {each.x_dtype: each for each in cases}.values()
+    }
+    made = [layouts.of(each, seed) for each in cases]
+    sparse_turns = [
+        _sparse_turn(each, layout, inputs[each.x_dtype], seed)
+        for each, layout in zip(cases, made, strict=True)
+    ]
     peaks: list[float] = []
 
     def between() -> None:
         peaks.append(fma_peak.measure())
         progress()
 
-    times = turns.take(contenders, rounds, seconds=seconds, between=between)
-    dense_ms, *sparse_ms = (1e3 * statistics.median(each) for each in times)
-    # 16-bit types are computed in float32.
-    lanes = 0.5 if case.x_dtype == "float64" else 1.0
+    times = turns.take(
+        [*dense_turns.values(), *sparse_turns],
+        rounds,
+        seconds=seconds,
+        between=between,
+    )
+    ms = [1e3 * statistics.median(each) for each in times]
+    dense_ms = dict(zip(dense_turns, ms, strict=False))
+    sparse_ms = ms[len(dense_turns) :]
     return [
         Measured(
             case=each,
             threads=threads,
             useful_flops=2.0 * each.rows * layouts.entries(layout),
-            dense_ms=dense_ms,
-            sparse_ms=ms,
-            peak_gflops=lanes * statistics.median(peaks),
+            dense_ms=dense_ms[each.x_dtype],
+            sparse_ms=found,
+            # 16-bit types are computed in float32.
+            peak_gflops=statistics.median(peaks)
+            * (0.5 if each.x_dtype == "float64" else 1.0),
         )
-        for each, layout, ms in zip(cases, made, sparse_ms, strict=True)
+        for each, layout, found in zip(cases, made, sparse_ms, strict=True)
     ]
+
+
+def _dense_turn(case: Case, inputs: Inputs, seed: int) -> turns.Turn:
+    rng = np.random.default_rng(seed)
+    w = tf.Variable(normal(rng, case.x_dtype, case.inputs, case.outputs))
+    return turns.in_graph(dense(case.product, w), inputs)
+
+
+def _sparse_turn(
+    case: Case, layout: BlockLayout, inputs: Inputs, seed: int
+) -> turns.Turn:
+    rng = np.random.default_rng(seed)
+    blocks = tf.Variable(normal(rng, case.blocks_dtype, *layout.blocks_shape))
+    turn = turns.in_graph(sparse(case.product, blocks, layout), inputs)
+    oracle = check.Oracle(case.product, blocks, layout)
+    oracle.check(turn.call()[-1], inputs(turn.count - 1))
+    return turn
 
 
 def dense(product: str, w: tf.Variable) -> Callable[..., Any]:

@@ -16,7 +16,7 @@ Application = tuple[Callable[..., tf.Tensor], Sequence[tf.Tensor]]
 _CALL_SECONDS = 20e-3
 # And a round should be over while the machine is as it was.
 _LONGEST_CALL_SECONDS = 0.25
-_FEWEST, _MOST = 8, 64
+_FEWEST, _MOST = 8, 64  # applications
 # Outputs are kept until the last is there.
 _OUTPUT_BYTES = 2**28
 
@@ -52,26 +52,28 @@ def in_graph(
     function: Callable[..., tf.Tensor],
     argument: Callable[[int], Sequence[tf.Tensor]],
     call_seconds: float = _CALL_SECONDS,
+    fewest: int = _FEWEST,
 ) -> Turn:
     """A graph function that applies an op to several inputs, one by one.
 
     The inputs differ and every output is returned: TensorFlow merges equal ops
     and drops those whose output nobody reads. The inputs are captured, since
-    Python spends microseconds on each argument of a call. There are at least
-    8, unless they take longer than a quarter of a second or their outputs more
+    Python spends microseconds on each argument of a call. There are several,
+    unless they take longer than a quarter of a second or their outputs more
     than 256 MB: the next input and output are not in the cache, as in a model.
 
     Args:
       function: applies the op.
       argument: the arguments of the i-th application.
       call_seconds: how long a call should take at least.
+      fewest: applications that should be in a call at least.
     """
     single = _concrete([(function, argument(0))])
     first = Turn(single)
     first.seconds()
     seconds = min(first.seconds() for _ in range(2))
     size = sum(each.shape.num_elements() * each.dtype.size for each in single())
-    wanted = max(_FEWEST, math.ceil(call_seconds / seconds))
+    wanted = max(fewest, math.ceil(call_seconds / seconds))
     count = min(
         wanted,
         _MOST,

@@ -52,6 +52,8 @@ def draw(run: dict[str, Any]) -> Any:
                 )
             axes.set_xscale("log", base=2)
             axes.set_yscale("log")
+            axes.xaxis.set_major_formatter("{x:.0f}")
+            axes.yaxis.set_major_formatter("{x:g}")
             axes.grid(alpha=0.3)
             axes.set_title(f"{product}, {threads_title(count)}")
         row[0].set_ylabel("ms")

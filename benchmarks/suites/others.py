@@ -13,6 +13,7 @@ from typing import Any
 import grids
 import libraries
 import table
+from case import Case
 from settings import Settings
 from task import Task, threads_title
 
@@ -20,76 +21,71 @@ TITLE = "Other libraries"
 METRIC = "ms"
 BASELINE = None
 
-_SHAPES = [*grids.MAIN_SHAPES, (1, 4096, 4096)]
+_SHAPES = [*grids.MAIN_SHAPES[:2], (1, 4096, 4096)]
 _OURS = "tf_blocksparse"
 _ONEDNN = {"TF oneDNN": "1", "TF without oneDNN": "0"}
 _DENSE = (*_ONEDNN, "torch dense")
+# The first of TensorFlow's is measured with ours.
+_SPARSE = {"TF oneDNN", *libraries.LIBRARIES} - {"torch dense"}
 
 
 def plan(settings: Settings) -> list[Task]:
     """Two processes of TensorFlow and one of each library, per threads."""
-    cases = grids.combinations(
-        settings.shapes or _SHAPES,
-        ("forward",),
-        settings.block_sizes or grids.MAIN_BLOCK_SIZES,
-        (settings.sparsities or (0.9,))[:1],
-    )
-    dense = list(
-        dict.fromkeys((case.rows, case.inputs, case.outputs) for case in cases)
-    )
+    shapes = settings.shapes or _SHAPES
+    block_sizes = settings.block_sizes or grids.MAIN_BLOCK_SIZES
+    sparsity = (settings.sparsities or (0.9,))[:1]
+    cases = grids.combinations(shapes, ("forward",), block_sizes, sparsity)
+    # Where the dense product is all that counts.
+    few = grids.combinations(shapes, ("forward",), block_sizes[:1], sparsity)
     tasks = []
     for threads in settings.threads:
         for name in (*_ONEDNN, *libraries.LIBRARIES):
             if threads > 1 and name in libraries.ONE_THREAD:
                 continue
-            work = [
-                {
-                    "rows": case.rows,
-                    "inputs": case.inputs,
-                    "outputs": case.outputs,
-                    "block_size": case.block_size,
-                    "sparsity": case.sparsity,
-                    "library": name,
-                }
-                for case in cases
-            ]
-            tensorflow = name in _ONEDNN
-            if name == "torch dense":
-                work = [
-                    {
-                        "rows": rows,
-                        "inputs": inputs,
-                        "outputs": outputs,
-                        "block_size": 0,
-                        "sparsity": 0.0,
-                        "library": name,
-                    }
-                    for rows, inputs, outputs in dense
-                ]
-            environment = {
-                "MKL_NUM_THREADS": str(threads),
-                "OMP_NUM_THREADS": str(threads),
-            }
-            if tensorflow:
-                environment = {"TF_ENABLE_ONEDNN_OPTS": _ONEDNN[name]}
-            flops = sum(case.dense_flops for case in cases)
-            gflops = threads * settings.peak_gflops
-            single = flops / (1e9 * gflops)
+            chosen = cases if name in _SPARSE else few
+            if name in _ONEDNN:
+                gflops = threads * settings.peak_gflops
+                seconds = sum(
+                    grids.seconds(group, settings.rounds, gflops)
+                    for group in grids.groups(chosen)
+                )
+            else:
+                seconds = 2.0 * len(chosen)
             tasks.append(
                 Task(
                     suite="others",
                     title=f"others, {name}, {threads_title(threads)}",
                     threads=threads,
-                    work=work,
-                    steps=len(work),
-                    seconds=3 + 8 * single * settings.rounds * 0.5 + len(work),
+                    work=[_work(case, name) for case in chosen],
+                    steps=len(chosen),
+                    seconds=4 + seconds,
                     rounds=settings.rounds,
                     seed=settings.seed,
-                    environment=environment,
-                    **({} if tensorflow else {"python": settings.other_python}),
+                    **_process(name, threads, settings.other_python),
                 )
             )
     return tasks
+
+
+def _work(case: Case, name: str) -> dict[str, Any]:
+    dense = name == "torch dense"
+    return {
+        "rows": case.rows,
+        "inputs": case.inputs,
+        "outputs": case.outputs,
+        "block_size": 0 if dense else case.block_size,
+        "sparsity": 0.0 if dense else case.sparsity,
+        "library": name,
+    }
+
+
+def _process(name: str, threads: int, python: str) -> dict[str, Any]:
+    """What the process of a library needs."""
+    if name in _ONEDNN:
+        return {"environment": {"TF_ENABLE_ONEDNN_OPTS": _ONEDNN[name]}}
+    variables = ("MKL_NUM_THREADS", "OMP_NUM_THREADS")
+    environment = dict.fromkeys(variables, str(threads))
+    return {"environment": environment, "python": python}
 
 
 def measure(task: Task, progress: Callable[[], None]) -> list[dict[str, Any]]:
@@ -128,7 +124,6 @@ def _measure_tensorflow(
     import native
     import timing
     import turns
-    from case import Case
 
     turns.use_threads(task.threads)
     cases = []

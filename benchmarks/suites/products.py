@@ -1,8 +1,8 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """Every product against `tf.matmul`, and against the FMA peak.
 
-A group of cases that have the dense product in common is timed in turns with
-it: dense, sparse, sparse, ..., peak.
+Cases of one size, product and sparsity are timed in turns: dense, sparse,
+sparse, ..., peak.
 """
 
 import dataclasses

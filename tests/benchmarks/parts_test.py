@@ -119,7 +119,7 @@ def test_graphs_apply_an_op_to_different_inputs():
     assert [each[0].numpy() for each in results[:3]] == [0, 1, 4]
 
 
-def test_groups_share_a_dense_product():
+def test_groups_share_a_size_a_product_and_a_sparsity():
     cases = grids.default()
     groups = grids.groups(cases)
     assert sorted(map(str, cases)) == sorted(
@@ -130,6 +130,7 @@ def test_groups_share_a_dense_product():
         for case in group:
             rest = {
                 "block_size": first.block_size,
+                "x_dtype": first.x_dtype,
                 "blocks_dtype": first.blocks_dtype,
             }
             assert dataclasses.replace(case, **rest) == first
