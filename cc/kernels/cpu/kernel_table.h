@@ -32,9 +32,13 @@ struct MatmulTask {
   // Blocks whose weights and inputs are kept in the first-level cache while
   // all outputs of a target block are computed.
   int chunk = 1;
+  // Target blocks whose sums are in one tile: enough to fill lines of y.
+  int tile_targets = 1;
+  // Rows after these that the same worker packs next, as far as is known.
+  int64_t next_rows = 0;
   // Scratch of this worker, in the kernel's compute type.
   void* inputs = nullptr;   // x, packed; see MatmulKernel::pack
-  void* tile = nullptr;     // [target_block or rows][rows or target_block]
+  void* tile = nullptr;     // sums; see the families
   void* staging = nullptr;  // [chunk] blocks, widened and gated, or null
 };
 

@@ -1,4 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
+// Apache-2.0
 #include "cc/kernels/cpu/matmul.h"
 
 #include <algorithm>
@@ -89,8 +90,11 @@ Scratch ScratchOf(const MatmulKernel& kernel, const MatmulTask& task) {
   if (!in_place) {
     scratch.inputs = AlignScratch(size * task.source_features * kernel.rows);
   }
-  const int64_t block = RoundUp(task.target_block, kernel.lanes);
-  scratch.tile = AlignScratch(size * block * kernel.rows);
+  // Of the family of rows a second one, that is written meanwhile.
+  const int64_t tile = rows_family
+                           ? 2 * task.target_block * int64_t{task.tile_targets}
+                           : RoundUp(task.target_block, kernel.lanes);
+  scratch.tile = AlignScratch(size * tile * kernel.rows);
   if (problem.gate != nullptr ||
       (rows_family && SizeOf(problem.blocks_dtype) != kernel.compute_size)) {
     scratch.staging = AlignScratch(size * task.chunk * task.source_block *
@@ -111,6 +115,10 @@ MatmulTask FirstTask(const MatmulProblem& problem) {
   task.target_block =
       problem.transpose ? layout.block_inputs : layout.block_outputs;
   task.chunk = ChunkBlocks(task);
+  // Lines of y that are written as a whole need not be fetched twice.
+  constexpr int kLine = 64;
+  task.tile_targets = std::max<int>(
+      1, kLine / static_cast<int>(SizeOf(problem.x_dtype)) / task.target_block);
   return task;
 }
 
@@ -125,13 +133,20 @@ void RunRange(const MatmulPlan::Range& range, int64_t row,
       std::min(CeilDiv(TasksFor(executor.threads), tiles), task.view.targets);
   // Which tile a worker's packed inputs are of.
   std::vector<int64_t> packed(executor.threads, -1);
-  ParallelFor(executor, tiles * parts, [&](int64_t index, int worker) {
+  const int64_t tasks = tiles * parts;
+  const int64_t workers = std::min<int64_t>(executor.threads, tasks);
+  ParallelFor(executor, tasks, [&](int64_t index, int worker) {
     const int64_t tile = index / parts;
     const int64_t part = index % parts;
     char* own = scratch + worker * sizes.Bytes();
     MatmulTask t = task;
     t.row = row + tile * kernel.rows;
     t.rows = std::min<int64_t>(kernel.rows, row + range.rows - t.row);
+    const bool goes_on = (tile + 1) * parts < tasks * (worker + 1) / workers;
+    if (goes_on) {
+      t.next_rows =
+          std::min<int64_t>(kernel.rows, row + range.rows - t.row - t.rows);
+    }
     t.target_begin = PartBegin(t.view, part, parts);
     t.target_end = PartBegin(t.view, part + 1, parts);
     t.tile = own + sizes.inputs;

@@ -11,7 +11,8 @@
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_OUTPUTS_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_OUTPUTS_H_
 
-#include "cc/kernels/cpu/matmul_common.h"
+#include "cc/kernels/cpu/matmul_blocks.h"
+#include "cc/kernels/cpu/matmul_tile.h"
 
 namespace blocksparse {
 namespace BLOCKSPARSE_ISA {
@@ -33,22 +34,11 @@ void PackOutputs(const MatmulTask& task) {
   }
 }
 
-// Blocks of another type than is computed in are widened as they are loaded,
-// unless a gate has staged them.
-template <bool kStaged, typename T, typename Stored>
-inline auto WeightsOf(const BlockRef<T, Stored>& ref) {
-  if constexpr (kStaged) {
-    return ref.weights;
-  } else {
-    return ref.stored;
-  }
-}
-
 // tile[n][first + j] += for kRows rows and kVectors * kLanes outputs. kDepth
 // inputs are summed apart, to have enough sums under way at a time.
-template <bool kStaged, int kLanes, int kRows, int kVectors, int kDepth,
-          typename T, typename Stored>
-void AccumulateOutputs(const BlockRef<T, Stored>* refs, int count,
+template <int kLanes, int kRows, int kVectors, int kDepth, typename T,
+          typename Weights>
+void AccumulateOutputs(const BlockRef<T, Weights>* refs, int count,
                        int64_t block_outputs, int64_t first, int64_t features,
                        T* tile, int64_t tile_stride) {
   typedef Vector<T, kLanes> V;
@@ -64,14 +54,14 @@ void AccumulateOutputs(const BlockRef<T, Stored>* refs, int count,
     }
   };
   for (int r = 0; r < count; ++r) {
-    const auto* w = WeightsOf<kStaged>(refs[r]) + first;
+    const Weights* w = refs[r].weights + first;
     const T* x = refs[r].inputs;
     const uintptr_t ahead = reinterpret_cast<uintptr_t>(refs[r].ahead + first);
     int64_t d = 0;
     for (; d + kDepth <= refs[r].depth; d += kDepth) {
 #pragma GCC unroll 4
       for (int part = 0; part < kDepth; ++part) {
-        Prefetch(ahead + (d + part) * block_outputs * sizeof(Stored));
+        Prefetch(ahead + (d + part) * block_outputs * sizeof(Weights));
         step(w + (d + part) * block_outputs, x + d + part, part);
       }
     }
@@ -92,16 +82,15 @@ void AccumulateOutputs(const BlockRef<T, Stored>* refs, int count,
 
 // tile[n][first + i] += for kRows rows and kGroup outputs, where d runs along
 // a row of W.
-template <bool kStaged, int kLanes, int kRows, int kGroup, typename T,
-          typename Stored>
-void AccumulateDots(const BlockRef<T, Stored>* refs, int count,
+template <int kLanes, int kRows, int kGroup, typename T, typename Weights>
+void AccumulateDots(const BlockRef<T, Weights>* refs, int count,
                     int64_t block_outputs, int64_t first, int64_t features,
                     T* tile, int64_t tile_stride) {
   typedef Vector<T, kLanes> V;
   V acc[kRows][kGroup] = {};
   T rest[kRows][kGroup] = {};
   for (int r = 0; r < count; ++r) {
-    const auto* w = WeightsOf<kStaged>(refs[r]) + first * block_outputs;
+    const Weights* w = refs[r].weights + first * block_outputs;
     const T* x = refs[r].inputs;
     const uintptr_t ahead =
         reinterpret_cast<uintptr_t>(refs[r].ahead + first * block_outputs);
@@ -114,7 +103,7 @@ void AccumulateDots(const BlockRef<T, Stored>* refs, int count,
       }
 #pragma GCC unroll 8
       for (int g = 0; g < kGroup; ++g) {
-        Prefetch(ahead + (g * block_outputs + d) * sizeof(Stored));
+        Prefetch(ahead + (g * block_outputs + d) * sizeof(Weights));
         const V weights = Load<kLanes>(w + g * block_outputs + d);
 #pragma GCC unroll 4
         for (int n = 0; n < kRows; ++n) acc[n][g] += weights * xs[n];
@@ -140,9 +129,8 @@ void AccumulateDots(const BlockRef<T, Stored>* refs, int count,
 }
 
 // One target block for kRows rows of it, from row `row` of the task on.
-template <bool kTranspose, bool kStaged, int kLanes, int kRows, typename T,
-          typename Stored>
-void AccumulateTarget(const BlockRef<T, Stored>* refs, int count,
+template <bool kTranspose, int kLanes, int kRows, typename T, typename Weights>
+void AccumulateTarget(const BlockRef<T, Weights>* refs, int count,
                       int64_t block_outputs, int64_t target_block,
                       int64_t features, T* tile, int64_t tile_stride) {
   int64_t first = 0;
@@ -150,32 +138,31 @@ void AccumulateTarget(const BlockRef<T, Stored>* refs, int count,
     // 8 x 2 sums fit the registers of AVX-512; more rows read them again.
     constexpr int kGroup = BLOCKSPARSE_VECTOR_BYTES == 64 ? 8 : 4;
     for (; first + kGroup <= target_block; first += kGroup) {
-      AccumulateDots<kStaged, kLanes, kRows, kGroup>(
-          refs, count, block_outputs, first, features, tile, tile_stride);
+      AccumulateDots<kLanes, kRows, kGroup>(refs, count, block_outputs, first,
+                                            features, tile, tile_stride);
     }
     for (; first < target_block; ++first) {
-      AccumulateDots<kStaged, kLanes, kRows, 1>(
-          refs, count, block_outputs, first, features, tile, tile_stride);
+      AccumulateDots<kLanes, kRows, 1>(refs, count, block_outputs, first,
+                                       features, tile, tile_stride);
     }
   } else {
     // An FMA takes 4 cycles and two start in each: 8 sums at a time.
     constexpr int kWide = kRows >= 4 ? 1 : 4 / kRows;
     constexpr int kNarrow = 2 * kWide;
     for (; first + 2 * kLanes <= target_block; first += 2 * kLanes) {
-      AccumulateOutputs<kStaged, kLanes, kRows, 2, kWide>(
+      AccumulateOutputs<kLanes, kRows, 2, kWide>(
           refs, count, block_outputs, first, features, tile, tile_stride);
     }
     for (; first < target_block; first += kLanes) {
-      AccumulateOutputs<kStaged, kLanes, kRows, 1, kNarrow>(
+      AccumulateOutputs<kLanes, kRows, 1, kNarrow>(
           refs, count, block_outputs, first, features, tile, tile_stride);
     }
   }
 }
 
 // Rows in fours, then a pair, then one; dots in pairs.
-template <bool kTranspose, bool kStaged, int kLanes, typename T,
-          typename Stored>
-void AccumulateTask(const MatmulTask& task, BlockRef<T, Stored>* refs,
+template <bool kTranspose, int kLanes, typename T, typename Weights>
+void AccumulateTask(const MatmulTask& task, BlockRef<T, Weights>* refs,
                     int count, int64_t tile_stride) {
   const int64_t block_outputs = task.problem->layout.block_outputs;
   const int64_t features = task.source_features;
@@ -189,54 +176,61 @@ void AccumulateTask(const MatmulTask& task, BlockRef<T, Stored>* refs,
   int64_t left = task.rows;
   if constexpr (!kTranspose) {
     for (; left >= 4; left -= 4) {
-      AccumulateTarget<kTranspose, kStaged, kLanes, 4>(
-          refs, count, block_outputs, task.target_block, features, tile,
-          tile_stride);
+      AccumulateTarget<kTranspose, kLanes, 4>(refs, count, block_outputs,
+                                              task.target_block, features, tile,
+                                              tile_stride);
       advance(4);
     }
   }
   for (; left >= 2; left -= 2) {
-    AccumulateTarget<kTranspose, kStaged, kLanes, 2>(
-        refs, count, block_outputs, task.target_block, features, tile,
-        tile_stride);
+    AccumulateTarget<kTranspose, kLanes, 2>(refs, count, block_outputs,
+                                            task.target_block, features, tile,
+                                            tile_stride);
     advance(2);
   }
   if (left == 1) {
-    AccumulateTarget<kTranspose, kStaged, kLanes, 1>(
-        refs, count, block_outputs, task.target_block, features, tile,
-        tile_stride);
+    AccumulateTarget<kTranspose, kLanes, 1>(refs, count, block_outputs,
+                                            task.target_block, features, tile,
+                                            tile_stride);
   }
 }
 
-template <bool kStaged, typename X, typename Stored, int kLanes>
+template <typename Weights, typename X, typename Stored, int kLanes>
 void MatmulOutputsLanes(const MatmulTask& task) {
   using T = Compute<X>;
   constexpr int kFull = kFullLanes<T>;
   const MatmulProblem& problem = *task.problem;
   T* tile = static_cast<T*>(task.tile);
   const int64_t tile_stride = (task.target_block + kFull - 1) / kFull * kFull;
-  BlockRef<T, Stored> refs[kMaxChunk];
+  BlockRef<T, Weights> refs[kMaxChunk + 1];
+  TileWriter<T, X> writer(problem, task.target_features);
   for (int64_t target = task.target_begin; target < task.target_end; ++target) {
     for (int64_t i = 0; i < task.rows * tile_stride; ++i) tile[i] = 0;
     int64_t entry = task.view.splits[target];
     const int64_t end = task.view.splits[target + 1];
     while (entry < end) {
       int count;
-      entry = CollectChunk<T, Stored>(task, entry, end, 1, refs, &count);
+      entry = CollectChunk<Stored>(task, entry, end, 1, refs, &count);
       if (problem.transpose) {
-        AccumulateTask<true, kStaged, kLanes, T, Stored>(task, refs, count,
-                                                         tile_stride);
+        AccumulateTask<true, kLanes>(task, refs, count, tile_stride);
       } else {
-        AccumulateTask<false, kStaged, kLanes, T, Stored>(task, refs, count,
-                                                          tile_stride);
+        AccumulateTask<false, kLanes>(task, refs, count, tile_stride);
       }
     }
-    FinishTile<T, X>(task, target, tile, 1, tile_stride);
+    Tile<T> done = {
+        tile,       target * task.target_block, 0, task.row, task.rows, 1,
+        tile_stride};
+    const int64_t left = task.target_features - done.first;
+    done.features = left < task.target_block ? left : task.target_block;
+    FinishTile<T, X>(problem, task.target_features, done);
+    writer.Start(done);
+    writer.WriteAll();
   }
 }
 
 // The widest vector that block_outputs is a multiple of: a register, a half,
-// a quarter, else single elements.
+// a quarter, else single elements. Blocks of another type than is computed in
+// are widened as they are loaded, unless a gate has staged them.
 template <typename X, typename Stored, int kLanes = kFullLanes<Compute<X>>>
 void MatmulOutputs(const MatmulTask& task) {
   if constexpr (kLanes > 1) {
@@ -247,10 +241,10 @@ void MatmulOutputs(const MatmulTask& task) {
   }
   if constexpr (!std::is_same_v<Compute<X>, Stored>) {
     if (task.staging == nullptr) {
-      return MatmulOutputsLanes<false, X, Stored, kLanes>(task);
+      return MatmulOutputsLanes<Stored, X, Stored, kLanes>(task);
     }
   }
-  MatmulOutputsLanes<true, X, Stored, kLanes>(task);
+  MatmulOutputsLanes<Compute<X>, X, Stored, kLanes>(task);
 }
 
 }  // namespace BLOCKSPARSE_ISA

@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-// y = x W with a vector along the rows of x: for each target block,
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
+// Apache-2.0 y = x W with a vector along the rows of x: for each target block,
 //
 //   for each group of kGroup outputs of the target block:
 //     acc[kGroup][kVectors] = 0
@@ -10,10 +10,16 @@
 // transposed copy exists. The blocks are taken in chunks that stay in the
 // first-level cache while all groups of outputs go over them; between chunks
 // the sums rest in a tile.
+//
+// Memory is kept off the multiplications' way: while a tile is computed, the
+// last one is written, the lines of y it will be written to are fetched, and so
+// are the rows of x that are packed next.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_ROWS_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_ROWS_H_
 
-#include "cc/kernels/cpu/matmul_common.h"
+#include "cc/kernels/cpu/lines_ahead.h"
+#include "cc/kernels/cpu/matmul_blocks.h"
+#include "cc/kernels/cpu/matmul_tile.h"
 
 namespace blocksparse {
 namespace BLOCKSPARSE_ISA {
@@ -43,64 +49,128 @@ void PackRows(const MatmulTask& task) {
   }
 }
 
-// tile[g][.] += the products of `refs`, for kGroup outputs from `first` on.
-template <bool kTranspose, int kGroup, int kVectors, typename T,
-          typename Stored>
-void AccumulateRows(const BlockRef<T, Stored>* refs, int count,
-                    int64_t block_outputs, int64_t first, int64_t outputs,
-                    T* tile) {
-  constexpr int kLanes = kFullLanes<T>;
-  constexpr int kRows = kTileRows<T, kVectors>;
-  typedef Vector<T, kLanes> V;
-  // From one input to the next, and from one output to the next.
-  const int64_t step = kTranspose ? 1 : block_outputs;
-  const int64_t across = kTranspose ? block_outputs : 1;
-  const int64_t start = first * across;
-  // Each step prefetches a part of what is needed two groups later: of these
-  // blocks, or of the next chunk's.
-  const int64_t ahead_step = kTranspose ? kGroup : block_outputs;
-  const int64_t later = first + 2 * kGroup;
-  const bool same_blocks = later < outputs;
-  const int64_t ahead_start = later % outputs * across;
-  const bool prefetch_inputs = first == 0;
+// The part of the next rows of x that falls to this task, of all that share
+// its rows.
+template <typename X>
+LinesAhead NextInputs(const MatmulTask& task, int64_t steps) {
+  const MatmulProblem& problem = *task.problem;
+  const X* x = static_cast<const X*>(problem.x);
+  const int64_t features = task.source_features;
+  const int64_t begin = features * task.target_begin / task.view.targets;
+  const int64_t end = features * task.target_end / task.view.targets;
+  const int64_t row = task.row + task.rows;
+  if (problem.features_first) {
+    return LinesAhead(x + begin * problem.rows + row, problem.rows * sizeof(X),
+                      end - begin, task.next_rows * sizeof(X), steps);
+  }
+  return LinesAhead(x + row * features + begin, features * sizeof(X),
+                    task.next_rows, (end - begin) * sizeof(X), steps);
+}
 
-  V acc[kGroup][kVectors];
+// Where features [first, first + features) of the task's rows of y will be
+// written.
+template <typename X>
+LinesAhead NextOutputs(const MatmulTask& task, int64_t first, int64_t features,
+                       int64_t steps) {
+  const MatmulProblem& problem = *task.problem;
+  const X* y = static_cast<const X*>(problem.y);
+  if (problem.features_first) {
+    return LinesAhead(y + first * problem.rows + task.row,
+                      problem.rows * sizeof(X), features, task.rows * sizeof(X),
+                      steps);
+  }
+  return LinesAhead(y + task.row * task.target_features + first,
+                    task.target_features * sizeof(X), task.rows,
+                    features * sizeof(X), steps);
+}
+
+// A group of outputs of a target block.
+struct OutputGroup {
+  int64_t block_outputs;
+  int64_t first;    // of the target block
+  int64_t outputs;  // of the target block
+  bool fresh;       // no chunk before this one
+};
+
+// The products of one input with kGroup outputs, for all rows of a tile.
+template <int kGroup, int kVectors, typename T, typename V>
+inline __attribute__((always_inline)) void MultiplyInput(
+    const T* x, const T* w, int64_t across, V (&acc)[kGroup][kVectors]) {
+  constexpr int kLanes = kFullLanes<T>;
+  V xs[kVectors];
+#pragma GCC unroll 4
+  for (int v = 0; v < kVectors; ++v) xs[v] = Load<kLanes>(x + v * kLanes);
 #pragma GCC unroll 16
   for (int g = 0; g < kGroup; ++g) {
+    const V weight = Broadcast<V>(w[g * across]);
 #pragma GCC unroll 4
-    for (int v = 0; v < kVectors; ++v) {
-      acc[g][v] = Load<kLanes>(tile + g * kRows + v * kLanes);
+    for (int v = 0; v < kVectors; ++v) acc[g][v] += xs[v] * weight;
+  }
+}
+
+// tile[g][.] += the products of `refs`, for a group of kGroup outputs.
+// kBlockOutputs is their block_outputs, so that the compiler knows the weights'
+// places, or 0 for any.
+template <bool kTranspose, int kBlockOutputs, int kGroup, int kVectors,
+          typename T>
+void AccumulateRows(const BlockRef<T, T>* refs, int count,
+                    const OutputGroup& group, T* tile) {
+  constexpr int kLanes = kFullLanes<T>;
+  constexpr int kRows = kTileRows<T, kVectors>;
+  // Inputs at a time: blocks of 4 are the narrowest that are meant to be fast.
+  constexpr int kUnroll = 4;
+  typedef Vector<T, kLanes> V;
+  const int64_t width = kBlockOutputs > 0 ? kBlockOutputs : group.block_outputs;
+  // From one input to the next, and from one output to the next.
+  const int64_t step = kTranspose ? 1 : width;
+  const int64_t across = kTranspose ? width : 1;
+  const int64_t start = group.first * across;
+  // Each step prefetches a part of what is needed two groups later: of these
+  // blocks, or of the next chunk's.
+  const int64_t later = group.first + 2 * kGroup;
+  const bool same_blocks = later < group.outputs;
+  const int64_t ahead_start =
+      (same_blocks ? later : later % group.outputs) * across;
+  const int64_t ahead_step = kTranspose ? kGroup : width;
+
+  V acc[kGroup][kVectors] = {};
+  if (!group.fresh) {
+#pragma GCC unroll 16
+    for (int g = 0; g < kGroup; ++g) {
+#pragma GCC unroll 4
+      for (int v = 0; v < kVectors; ++v) {
+        acc[g][v] = Load<kLanes>(tile + g * kRows + v * kLanes);
+      }
     }
   }
   for (int r = 0; r < count; ++r) {
     const T* w = refs[r].weights + start;
     const T* x = refs[r].inputs;
+    const T* const end = x + refs[r].depth * kRows;
+    const T* later_block = same_blocks ? refs[r].weights : refs[r].ahead;
     // Addresses: beyond the last block they are of nothing.
-    uintptr_t ahead = reinterpret_cast<uintptr_t>(same_blocks ? refs[r].stored
-                                                              : refs[r].ahead) +
-                      ahead_start * sizeof(Stored);
-    uintptr_t next = reinterpret_cast<uintptr_t>(refs[r].next_inputs);
-    for (int64_t d = 0; d < refs[r].depth; ++d) {
-      V xs[kVectors];
-#pragma GCC unroll 4
-      for (int v = 0; v < kVectors; ++v) xs[v] = Load<kLanes>(x + v * kLanes);
-      Prefetch(ahead);
-      if (prefetch_inputs) {
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) {
-          Prefetch(next + v * kLanes * sizeof(T));
-        }
-      }
+    uintptr_t ahead = reinterpret_cast<uintptr_t>(later_block + ahead_start);
+    uintptr_t next = reinterpret_cast<uintptr_t>(refs[r + 1].inputs);
+    for (; x + kUnroll * kRows <= end; x += kUnroll * kRows) {
+      if (group.first == 0) {
 #pragma GCC unroll 16
-      for (int g = 0; g < kGroup; ++g) {
-        const V weight = Broadcast<V>(w[g * across]);
-#pragma GCC unroll 4
-        for (int v = 0; v < kVectors; ++v) acc[g][v] += xs[v] * weight;
+        for (int i = 0; i < kUnroll * kVectors; ++i) {
+          Prefetch(next + i * kLanes * sizeof(T));
+        }
+        next += kUnroll * kRows * sizeof(T);
       }
+#pragma GCC unroll 4
+      for (int d = 0; d < kUnroll; ++d) {
+        Prefetch(ahead + d * ahead_step * sizeof(T));
+        MultiplyInput<kGroup, kVectors>(x + d * kRows, w + d * step, across,
+                                        acc);
+      }
+      w += kUnroll * step;
+      ahead += kUnroll * ahead_step * sizeof(T);
+    }
+    for (; x < end; x += kRows) {
+      MultiplyInput<kGroup, kVectors>(x, w, across, acc);
       w += step;
-      x += kRows;
-      next += kRows * sizeof(T);
-      ahead += ahead_step * sizeof(Stored);
     }
   }
 #pragma GCC unroll 16
@@ -112,22 +182,36 @@ void AccumulateRows(const BlockRef<T, Stored>* refs, int count,
   }
 }
 
-// All outputs of a target block: as many groups of kGroup as fit, then halves.
-template <bool kTranspose, int kGroup, int kVectors, typename T,
-          typename Stored>
-void AccumulateGroups(const BlockRef<T, Stored>* refs, int count,
-                      int64_t block_outputs, int64_t first, int64_t outputs,
-                      T* tile) {
-  constexpr int kRows = kTileRows<T, kVectors>;
-  for (; first + kGroup <= outputs; first += kGroup) {
-    AccumulateRows<kTranspose, kGroup, kVectors, T, Stored>(
-        refs, count, block_outputs, first, outputs, tile + first * kRows);
+// AccumulateRows for groups of `outputs`, and for what is left over of them.
+template <typename T>
+struct GroupKernel {
+  int outputs;
+  void (*accumulate)(const BlockRef<T, T>* refs, int count,
+                     const OutputGroup& group, T* tile);
+};
+
+template <bool kTranspose, int kGroup, int kVectors, typename T>
+GroupKernel<T> FullGroup(int64_t block_outputs) {
+  switch (block_outputs) {
+    case 8:
+      return {kGroup, AccumulateRows<kTranspose, 8, kGroup, kVectors, T>};
+    case 16:
+      return {kGroup, AccumulateRows<kTranspose, 16, kGroup, kVectors, T>};
+    case 32:
+      return {kGroup, AccumulateRows<kTranspose, 32, kGroup, kVectors, T>};
+    case 64:
+      return {kGroup, AccumulateRows<kTranspose, 64, kGroup, kVectors, T>};
+    default:
+      return {kGroup, AccumulateRows<kTranspose, 0, kGroup, kVectors, T>};
   }
+}
+
+// Fills kernels[0..] with groups of kGroup, kGroup / 2, ..., 1 outputs.
+template <bool kTranspose, int kGroup, int kVectors, typename T>
+void LesserGroups(GroupKernel<T>* kernels) {
+  kernels[0] = {kGroup, AccumulateRows<kTranspose, 0, kGroup, kVectors, T>};
   if constexpr (kGroup > 1) {
-    if (first < outputs) {
-      AccumulateGroups<kTranspose, kGroup / 2, kVectors, T, Stored>(
-          refs, count, block_outputs, first, outputs, tile);
-    }
+    LesserGroups<kTranspose, kGroup / 2, kVectors, T>(kernels + 1);
   }
 }
 
@@ -136,26 +220,77 @@ void MatmulRows(const MatmulTask& task) {
   using T = Compute<X>;
   constexpr int kRows = kTileRows<T, kVectors>;
   const MatmulProblem& problem = *task.problem;
-  const int64_t block_outputs = problem.layout.block_outputs;
+  const LayoutView& view = task.view;
+  const int64_t target_block = task.target_block;
+  const int64_t tile_size = target_block * kRows * task.tile_targets;
+
+  constexpr int kMaxGroups = 8;  // halves of 128, more than any kGroup
+  GroupKernel<T> groups[kMaxGroups];
+  OutputGroup group = {problem.layout.block_outputs, 0, target_block, true};
+  if (problem.transpose) {
+    LesserGroups<true, kGroup, kVectors, T>(groups);
+    groups[0] = FullGroup<true, kGroup, kVectors, T>(group.block_outputs);
+  } else {
+    LesserGroups<false, kGroup, kVectors, T>(groups);
+    groups[0] = FullGroup<false, kGroup, kVectors, T>(group.block_outputs);
+  }
+  // About as often are groups accumulated for targets [begin, end).
+  const auto steps = [&](int64_t begin, int64_t end) {
+    const int64_t chunks =
+        (view.splits[end] - view.splits[begin]) / task.chunk + 1;
+    return chunks * (target_block > kGroup ? target_block / kGroup : 1);
+  };
+
+  BlockRef<T, T> refs[kMaxChunk + 1];
   T* tile = static_cast<T*>(task.tile);
-  BlockRef<T, Stored> refs[kMaxChunk];
-  for (int64_t target = task.target_begin; target < task.target_end; ++target) {
-    for (int64_t i = 0; i < task.target_block * kRows; ++i) tile[i] = 0;
-    int64_t entry = task.view.splits[target];
-    const int64_t end = task.view.splits[target + 1];
-    while (entry < end) {
-      int count;
-      entry = CollectChunk<T, Stored>(task, entry, end, kRows, refs, &count);
-      if (problem.transpose) {
-        AccumulateGroups<true, kGroup, kVectors, T, Stored>(
-            refs, count, block_outputs, 0, task.target_block, tile);
-      } else {
-        AccumulateGroups<false, kGroup, kVectors, T, Stored>(
-            refs, count, block_outputs, 0, task.target_block, tile);
+  T* last_tile = tile + tile_size;
+  TileWriter<T, X> writer(problem, task.target_features);
+  LinesAhead next_inputs =
+      NextInputs<X>(task, steps(task.target_begin, task.target_end));
+  int64_t stop;
+  for (int64_t begin = task.target_begin; begin < task.target_end;
+       begin = stop) {
+    stop = begin + task.tile_targets;
+    if (stop > task.target_end) stop = task.target_end;
+    Tile<T> done = {tile, begin * target_block, 0, task.row, task.rows, kRows,
+                    1};
+    done.features = (stop - begin) * target_block;
+    if (done.first + done.features > task.target_features) {
+      done.features = task.target_features - done.first;
+    }
+    LinesAhead next_outputs =
+        NextOutputs<X>(task, done.first, done.features, steps(begin, stop));
+    for (int64_t target = begin; target < stop; ++target) {
+      T* sums = tile + (target - begin) * target_block * kRows;
+      int64_t entry = view.splits[target];
+      const int64_t end = view.splits[target + 1];
+      group.fresh = true;
+      while (entry < end) {
+        int count;
+        entry = CollectChunk<Stored>(task, entry, end, kRows, refs, &count);
+        const GroupKernel<T>* kernel = groups;
+        for (group.first = 0; group.first < target_block;
+             group.first += kernel->outputs) {
+          while (group.first + kernel->outputs > target_block) ++kernel;
+          next_outputs.Fetch();
+          next_inputs.Fetch();
+          writer.WriteSome();
+          kernel->accumulate(refs, count, group, sums + group.first * kRows);
+        }
+        group.fresh = false;
+      }
+      if (group.fresh) {
+        for (int64_t i = 0; i < target_block * kRows; ++i) sums[i] = 0;
       }
     }
-    FinishTile<T, X>(task, target, tile, kRows, 1);
+    writer.WriteAll();
+    FinishTile<T, X>(problem, task.target_features, done);
+    writer.Start(done);
+    T* const swap = tile;
+    tile = last_tile;
+    last_tile = swap;
   }
+  writer.WriteAll();
 }
 
 }  // namespace BLOCKSPARSE_ISA

@@ -126,6 +126,11 @@ inline void Prefetch(uintptr_t address) {
   __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 3);
 }
 
+// The same, into the second-level cache only.
+inline void PrefetchFar(uintptr_t address) {
+  __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 2);
+}
+
 template <int kLanes, typename T>
 inline T SumLanes(Vector<T, kLanes> value) {
   if constexpr (kLanes == 1) {
