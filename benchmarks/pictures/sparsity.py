@@ -91,4 +91,6 @@ def _curves(
         key = (each.threads, each.case.block_size)
         curves[key].append((each.case.sparsity, each.speed_up))
     title = f"{kind.rows} x {kind.inputs} x {kind.outputs} {kind.product}"
-    return title, {key: sorted(points) for key, points in curves.items()}
+    return title, {
+        key: sorted(points) for key, points in curves.items() if len(points) > 1
+    }

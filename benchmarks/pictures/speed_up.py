@@ -24,7 +24,7 @@ def draw(run: dict[str, Any]) -> Any:
     threads = list(dict.fromkeys(each.threads for each in measured))
     height = 0.8 / len(threads)
     figure, axes = plt.subplots(
-        figsize=(8, 1.5 + 0.3 * len(cases) * len(threads)),
+        figsize=(10, 1.5 + 0.25 * len(cases) * len(threads)),
         layout="constrained",
     )
     for turn, count in enumerate(threads):
@@ -53,6 +53,6 @@ def draw(run: dict[str, Any]) -> Any:
 def _label(case: Case) -> str:
     dtypes = "x".join(dict.fromkeys([case.x_dtype, case.blocks_dtype]))
     return (
-        f"{case.rows} x {case.inputs} x {case.outputs} {case.product}\n"
+        f"{case.rows} x {case.inputs} x {case.outputs} {case.product}, "
         f"block {case.block_size}, {case.sparsity:.0%}, {dtypes}"
     )

@@ -50,7 +50,7 @@ def plan(settings: Settings) -> list[Task]:
                     for group in grids.groups(chosen)
                 )
             else:
-                seconds = 2.0 * len(chosen)
+                seconds = 1.3 * len(chosen)
             tasks.append(
                 Task(
                     suite="others",
