@@ -56,6 +56,7 @@ struct MatmulKernel {
   Dtype x_dtype;
   Dtype blocks_dtype;
   int rows;          // rows of a task
+  int outputs;       // of a tile of rows; 0 in the other family
   int lanes;         // elements of a full register
   int compute_size;  // bytes of the type computed in
   // Packs rows [row, row + rows) of x into task.inputs.

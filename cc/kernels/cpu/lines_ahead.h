@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
-// Apache-2.0 Prefetches a part of a matrix while something else is computed.
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Prefetches a part of a matrix while something else is computed.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_LINES_AHEAD_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_LINES_AHEAD_H_
 

@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
-// Apache-2.0 Blocks made ready to multiply, a chunk at a time, for both
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Blocks made ready to multiply, a chunk at a time, for both
 // families of matmul kernels.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_BLOCKS_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_BLOCKS_H_
@@ -33,31 +33,38 @@ inline void StageBlock(const Stored* from, int64_t size, T gate,
   for (; i < size; ++i) to[i] = static_cast<T>(Widen(from[i])) * gate;
 }
 
-template <bool kStaged, typename Stored, typename T, typename Weights>
+template <bool kStaged, bool kInOrder, typename Stored, typename T,
+          typename Weights>
 int64_t CollectBlocks(const MatmulTask& task, int64_t entry, int64_t end,
                       int64_t input_stride, BlockRef<T, Weights>* refs,
                       int* count) {
-  const float* gates = task.problem->gate;
-  const Stored* blocks = static_cast<const Stored*>(task.problem->blocks);
-  const T* inputs = static_cast<const T*>(task.inputs);
-  // Copied, since what is written to refs could otherwise be a part of it.
-  const LayoutView view = task.view;
-  const int64_t source_block = task.source_block;
-  const int64_t source_features = task.source_features;
-  const int64_t size = source_block * task.target_block;
+  // Copied, since what is written to refs could otherwise be a part of them.
+  const int32_t* const index = task.view.index;
+  const int32_t* const ids = task.view.block_id;
+  const int64_t last = task.view.nnz - 1;
   const int64_t chunk = task.chunk;
-  const int64_t last = view.nnz - 1;
+  const Stored* const blocks = static_cast<const Stored*>(task.problem->blocks);
+  const int64_t size =
+      static_cast<int64_t>(task.source_block) * task.target_block;
+  const T* const inputs = static_cast<const T*>(task.inputs);
+  const int64_t source_step = task.source_block * input_stride;
+  const int64_t last_source = (task.source_features - 1) / task.source_block;
+  const int64_t depth = task.source_block;
+  const int64_t last_depth =
+      task.source_features - last_source * task.source_block;
+  const auto block_of = [&](int64_t e) {
+    return blocks + (kInOrder ? e : ids[e]) * size;
+  };
   BlockRef<T, Weights>* ref = refs;
-  for (; entry < end && ref < refs + chunk; ++entry) {
-    const int64_t id = BlockId(view, entry);
+  BlockRef<T, Weights>* const full = refs + chunk;
+  for (; entry < end && ref < full; ++entry) {
+    const Stored* stored = block_of(entry);
     const int64_t later = entry + chunk;
-    const int64_t later_id = BlockId(view, later < last ? later : last);
-    const Stored* stored = blocks + id * size;
-    const Stored* ahead = blocks + later_id * size;
+    const Stored* ahead = block_of(later < last ? later : last);
     if constexpr (kStaged) {
       T gate = 1;
-      if (gates != nullptr) {
-        gate = gates[id];
+      if (task.problem->gate != nullptr) {
+        gate = task.problem->gate[kInOrder ? entry : ids[entry]];
         if (gate == 0) continue;
       }
       T* staged = static_cast<T*>(task.staging) + (ref - refs) * size;
@@ -67,15 +74,13 @@ int64_t CollectBlocks(const MatmulTask& task, int64_t entry, int64_t end,
       ref->weights = stored;
       ref->ahead = ahead;
     }
-    const int64_t source = view.index[entry] * source_block;
-    const int64_t left = source_features - source;
-    ref->depth = left < source_block ? left : source_block;
-    ref->inputs = inputs + source * input_stride;
+    const int64_t source = index[entry];
+    ref->depth = source == last_source ? last_depth : depth;
+    ref->inputs = inputs + source * source_step;
     ++ref;
   }
   *count = static_cast<int>(ref - refs);
-  ref->inputs = inputs + view.index[entry < last ? entry : last] *
-                             source_block * input_stride;
+  ref->inputs = inputs + index[entry < last ? entry : last] * source_step;
   return entry;
 }
 
@@ -87,15 +92,20 @@ template <typename Stored, typename T, typename Weights>
 int64_t CollectChunk(const MatmulTask& task, int64_t entry, int64_t end,
                      int64_t input_stride, BlockRef<T, Weights>* refs,
                      int* count) {
+  const bool in_order = task.view.block_id == nullptr;
   if constexpr (std::is_same_v<Weights, Stored>) {
     if (task.staging == nullptr) {
-      return CollectBlocks<false, Stored>(task, entry, end, input_stride, refs,
-                                          count);
+      return in_order ? CollectBlocks<false, true, Stored>(
+                            task, entry, end, input_stride, refs, count)
+                      : CollectBlocks<false, false, Stored>(
+                            task, entry, end, input_stride, refs, count);
     }
   }
   if constexpr (std::is_same_v<Weights, T>) {
-    return CollectBlocks<true, Stored>(task, entry, end, input_stride, refs,
-                                       count);
+    return in_order ? CollectBlocks<true, true, Stored>(
+                          task, entry, end, input_stride, refs, count)
+                    : CollectBlocks<true, false, Stored>(
+                          task, entry, end, input_stride, refs, count);
   }
   __builtin_unreachable();  // another type is staged if and only if it is T
 }

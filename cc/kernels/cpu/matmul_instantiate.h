@@ -18,6 +18,7 @@ constexpr int kOutputsRows = 16;
    kDtype<x>,                                                 \
    kDtype<blocks>,                                            \
    kTileRows<Compute<x>, registers>,                          \
+   outputs,                                                   \
    kFullLanes<Compute<x>>,                                    \
    sizeof(Compute<x>),                                        \
    PackRows<x, registers>,                                    \
@@ -29,6 +30,7 @@ constexpr int kOutputsRows = 16;
    kDtype<x>,                                 \
    kDtype<blocks>,                            \
    kOutputsRows,                              \
+   0,                                         \
    kFullLanes<Compute<x>>,                    \
    sizeof(Compute<x>),                        \
    PackOutputs<x>,                            \

@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
-// Apache-2.0 y = x W with a vector along the rows of x: for each target block,
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// y = x W with a vector along the rows of x: for each target block,
 //
 //   for each group of kGroup outputs of the target block:
 //     acc[kGroup][kVectors] = 0
@@ -90,7 +90,28 @@ struct OutputGroup {
   int64_t first;    // of the target block
   int64_t outputs;  // of the target block
   bool fresh;       // no chunk before this one
+  uintptr_t far;    // a group's share of the blocks far ahead
+  bool far_is_new;  // false: there are none, `far` is something harmless
 };
+
+// Where blocks lie that are multiplied some chunks after the one that begins
+// at `entry`, or null if they do not lie in memory one after the other.
+// Forward they do, and fetched in that order, which is not the order in which
+// groups of outputs read wide blocks, they come as quickly as memory can.
+template <typename Stored>
+const Stored* BlocksFarAhead(const MatmulTask& task, int64_t entry) {
+  // Measured at 64 x 4096 x 4096, 90 % sparse, with blocks of 64: 4 chunks
+  // later 81 % of the FMA peak, 2 later 80 %, 1 later 79 %, none 70 %.
+  constexpr int64_t kChunks = 4;
+  if (task.view.block_id != nullptr || task.staging != nullptr) return nullptr;
+  const int64_t wanted = entry + kChunks * task.chunk;
+  const int64_t last = task.view.nnz - task.chunk;
+  const int64_t begin = wanted < last ? wanted : last;
+  const int64_t size =
+      static_cast<int64_t>(task.source_block) * task.target_block;
+  return static_cast<const Stored*>(task.problem->blocks) +
+         (begin > 0 ? begin : 0) * size;
+}
 
 // The products of one input with kGroup outputs, for all rows of a tile.
 template <int kGroup, int kVectors, typename T, typename V>
@@ -119,6 +140,9 @@ void AccumulateRows(const BlockRef<T, T>* refs, int count,
   constexpr int kRows = kTileRows<T, kVectors>;
   // Inputs at a time: blocks of 4 are the narrowest that are meant to be fast.
   constexpr int kUnroll = 4;
+  // Lines of memory that the weights of as many inputs and kGroup outputs fill.
+  constexpr int kLine = 64;
+  constexpr int kFarLines = (kUnroll * kGroup * int{sizeof(T)} - 1) / kLine + 1;
   typedef Vector<T, kLanes> V;
   const int64_t width = kBlockOutputs > 0 ? kBlockOutputs : group.block_outputs;
   // From one input to the next, and from one output to the next.
@@ -133,6 +157,8 @@ void AccumulateRows(const BlockRef<T, T>* refs, int count,
       (same_blocks ? later : later % group.outputs) * across;
   const int64_t ahead_step = kTranspose ? kGroup : width;
 
+  const int64_t far_step = group.far_is_new ? kUnroll * kGroup * sizeof(T) : 0;
+  uintptr_t far = group.far;
   V acc[kGroup][kVectors] = {};
   if (!group.fresh) {
 #pragma GCC unroll 16
@@ -152,18 +178,21 @@ void AccumulateRows(const BlockRef<T, T>* refs, int count,
     uintptr_t ahead = reinterpret_cast<uintptr_t>(later_block + ahead_start);
     uintptr_t next = reinterpret_cast<uintptr_t>(refs[r + 1].inputs);
     for (; x + kUnroll * kRows <= end; x += kUnroll * kRows) {
-      if (group.first == 0) {
-#pragma GCC unroll 16
-        for (int i = 0; i < kUnroll * kVectors; ++i) {
-          Prefetch(next + i * kLanes * sizeof(T));
-        }
-        next += kUnroll * kRows * sizeof(T);
-      }
 #pragma GCC unroll 4
       for (int d = 0; d < kUnroll; ++d) {
         Prefetch(ahead + d * ahead_step * sizeof(T));
+#pragma GCC unroll 4
+        for (int v = 0; v < kVectors; ++v) {
+          Prefetch(next + (d * kRows + v * kLanes) * sizeof(T));
+        }
         MultiplyInput<kGroup, kVectors>(x + d * kRows, w + d * step, across,
                                         acc);
+      }
+      next += kUnroll * kRows * sizeof(T);
+      if constexpr (!kTranspose) {
+#pragma GCC unroll 4
+        for (int i = 0; i < kFarLines; ++i) PrefetchFar(far + i * kLine);
+        far += far_step;
       }
       w += kUnroll * step;
       ahead += kUnroll * ahead_step * sizeof(T);
@@ -226,7 +255,8 @@ void MatmulRows(const MatmulTask& task) {
 
   constexpr int kMaxGroups = 8;  // halves of 128, more than any kGroup
   GroupKernel<T> groups[kMaxGroups];
-  OutputGroup group = {problem.layout.block_outputs, 0, target_block, true};
+  OutputGroup group = {
+      problem.layout.block_outputs, 0, target_block, true, 0, false};
   if (problem.transpose) {
     LesserGroups<true, kGroup, kVectors, T>(groups);
     groups[0] = FullGroup<true, kGroup, kVectors, T>(group.block_outputs);
@@ -266,12 +296,19 @@ void MatmulRows(const MatmulTask& task) {
       const int64_t end = view.splits[target + 1];
       group.fresh = true;
       while (entry < end) {
+        const Stored* far = BlocksFarAhead<Stored>(task, entry);
+        group.far_is_new = far != nullptr;
         int count;
         entry = CollectChunk<Stored>(task, entry, end, kRows, refs, &count);
         const GroupKernel<T>* kernel = groups;
         for (group.first = 0; group.first < target_block;
              group.first += kernel->outputs) {
           while (group.first + kernel->outputs > target_block) ++kernel;
+          group.far =
+              far == nullptr
+                  ? reinterpret_cast<uintptr_t>(tile)
+                  : reinterpret_cast<uintptr_t>(far + group.first * task.chunk *
+                                                          task.source_block);
           next_outputs.Fetch();
           next_inputs.Fetch();
           writer.WriteSome();

@@ -1,5 +1,5 @@
-// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier:
-// Apache-2.0 The way from a tile of sums to y, for both families of matmul
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// The way from a tile of sums to y, for both families of matmul
 // kernels.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_TILE_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_TILE_H_
