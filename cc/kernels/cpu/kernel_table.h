@@ -64,18 +64,26 @@ struct MatmulKernel {
   void (*run)(const MatmulTask& task);
 };
 
-// Blocks [source_begin, source_end) of the layout's transposed view, over one
-// range of rows.
+// Most rows of a sampled product that share a register.
+constexpr int kMaxFold = 4;
+// Features that are packed at a time, of more than one block if they are
+// narrower: 16 cache lines of floats, read from each row. 64 took up to a
+// tenth of the whole product longer.
+constexpr int kStripFeatures = 256;
+
+// Blocks of the layout's transposed view, over one range of rows.
 struct SampledMatmulTask {
   const SampledMatmulProblem* problem;
   int64_t row = 0;         // rows of this pass; the panels hold them
   int64_t rows = 0;        // of this pass
   bool first_pass = true;  // store, else add to partial
   bool last_pass = true;   // write blocks, else partial
-  int64_t begin = 0;  // feature blocks to pack, or input blocks to multiply
+  int64_t begin = 0;       // output blocks to pack, or input blocks to multiply
   int64_t end = 0;
-  void* a_panel = nullptr;  // [input block][row][block_inputs]
-  void* b_panel = nullptr;  // [output block][row][padded block_outputs]
+  // Panels of blocks, see sampled_matmul_pack.h: of this worker, a strip's;
+  // and of everyone, all of b's.
+  void* a_panel = nullptr;
+  void* b_panel = nullptr;
   void* partial = nullptr;  // sums of earlier passes, like blocks
 };
 
@@ -87,8 +95,7 @@ struct SampledMatmulKernel {
   int compute_size;
   // Columns a block of b_panel is padded to.
   int64_t (*padded)(int64_t block_outputs);
-  void (*pack_a)(const SampledMatmulTask& task);
-  void (*pack_b)(const SampledMatmulTask& task);
+  void (*pack)(const SampledMatmulTask& task);
   void (*run)(const SampledMatmulTask& task);
 };
 

@@ -32,8 +32,6 @@ struct Scratch {
 Scratch ScratchOf(const SampledMatmulProblem& problem,
                   const SampledMatmulKernel& kernel) {
   const Layout& layout = problem.layout;
-  const int64_t a_columns =
-      layout.transposed.targets * int64_t{layout.block_inputs};
   const int64_t b_columns =
       layout.forward.targets * kernel.padded(layout.block_outputs);
   // Rows of a pass: as many as keep b's panels in a second-level cache of 1 to
@@ -46,11 +44,12 @@ Scratch ScratchOf(const SampledMatmulProblem& problem,
   const int64_t limit =
       std::min(kMost, std::max(kFewest, fitting / kFewest * kFewest));
   Scratch scratch;
-  // Passes of equal length.
+  // Passes of equal length, of whole registers of rows.
   const int64_t passes = std::max<int64_t>(1, CeilDiv(problem.rows, limit));
-  scratch.pass_rows = CeilDiv(problem.rows, passes);
+  scratch.pass_rows = RoundUp(CeilDiv(problem.rows, passes), kMaxFold);
   const size_t row_bytes = kernel.compute_size * scratch.pass_rows;
-  scratch.a_panel = AlignScratch(row_bytes * a_columns);
+  scratch.a_panel =
+      AlignScratch(row_bytes * std::max(kStripFeatures, layout.block_inputs));
   scratch.b_panel = AlignScratch(row_bytes * b_columns);
   if (passes > 1 && SizeOf(problem.blocks_dtype) != kernel.compute_size) {
     scratch.partial = AlignScratch(size_t(layout.nnz) * layout.block_inputs *
@@ -75,7 +74,8 @@ SampledMatmulPlan PlanSampledMatmulWith(const SampledMatmulKernel& kernel,
   plan.kernel = &kernel;
   plan.threads = WorthwhileThreads(problem.layout, problem.rows, threads);
   const Scratch scratch = ScratchOf(problem, kernel);
-  plan.scratch_bytes = scratch.a_panel + scratch.b_panel + scratch.partial;
+  plan.scratch_bytes =
+      plan.threads * scratch.a_panel + scratch.b_panel + scratch.partial;
   return plan;
 }
 
@@ -91,26 +91,23 @@ void RunSampledMatmul(const SampledMatmulProblem& problem,
   SampledMatmulTask task;
   task.problem = &problem;
   char* memory = static_cast<char*>(scratch);
-  task.a_panel = memory;
-  task.b_panel = memory + sizes.a_panel;
-  task.partial = sizes.partial == 0 ? problem.blocks
-                                    : memory + sizes.a_panel + sizes.b_panel;
-  const int64_t a_blocks = problem.layout.transposed.targets;
-  const int64_t b_blocks = problem.layout.forward.targets;
+  task.b_panel = memory + plan.threads * sizes.a_panel;
+  task.partial = sizes.partial == 0
+                     ? problem.blocks
+                     : static_cast<char*>(task.b_panel) + sizes.b_panel;
+  const int64_t blocks = problem.layout.forward.targets;
   do {
     task.rows = std::min(sizes.pass_rows, problem.rows - task.row);
     task.last_pass = task.row + task.rows == problem.rows;
-    ParallelFor(limited, 2 * parts, [&](int64_t index, int) {
-      const bool first = index < parts;
-      const int64_t part = first ? index : index - parts;
-      const int64_t blocks = first ? a_blocks : b_blocks;
+    ParallelFor(limited, parts, [&](int64_t part, int) {
       SampledMatmulTask t = task;
       t.begin = blocks * part / parts;
       t.end = blocks * (part + 1) / parts;
-      first ? kernel.pack_a(t) : kernel.pack_b(t);
+      kernel.pack(t);
     });
-    ParallelFor(limited, parts, [&](int64_t part, int) {
+    ParallelFor(limited, parts, [&](int64_t part, int worker) {
       SampledMatmulTask t = task;
+      t.a_panel = memory + worker * sizes.a_panel;
       t.begin = PartBegin(problem.layout.transposed, part, parts);
       t.end = PartBegin(problem.layout.transposed, part + 1, parts);
       kernel.run(t);

@@ -16,7 +16,6 @@ namespace BLOCKSPARSE_ISA {
    kDtype<blocks>,                                              \
    sizeof(Compute<x>),                                          \
    PaddedColumns<Compute<x>>,                                   \
-   PackA<x>,                                                    \
    PackB<x>,                                                    \
    SampledMatmul<x, blocks, inputs, registers>},
 extern const SampledMatmulKernel kSampledMatmulKernels[];

@@ -55,6 +55,13 @@ inline Vector<double, kLanes> Load(const double* from) {
 }
 template <int kLanes>
 inline Vector<float, kLanes> Load(const BFloat16* from) {
+#if defined(__AVX512F__)
+  if constexpr (kLanes == 16) {
+    // GCC 12 widens each half apart.
+    return (Vector<float, 16>)_mm512_slli_epi32(
+        _mm512_cvtepu16_epi32(LoadBits<__m256i>(from)), 16);
+  }
+#endif
   const auto bits = __builtin_convertvector(
       (LoadBits<Vector<uint16_t, kLanes>>(from)), Vector<uint32_t, kLanes>);
   return (Vector<float, kLanes>)(bits << 16);
@@ -124,6 +131,17 @@ inline V Broadcast(T value) {
 // An address that is never read: it may lie outside of any array.
 inline void Prefetch(uintptr_t address) {
   __builtin_prefetch(reinterpret_cast<const void*>(address), 0, 3);
+}
+
+// The same for a line that will be written: no other core keeps it.
+inline void PrefetchWrite(const void* address) {
+#if defined(__x86_64__)
+  // The builtin asks for reading unless a flag says that the CPU knows better;
+  // one that does not takes this for a no-op.
+  asm volatile("prefetchw %0" : : "m"(*static_cast<const char*>(address)));
+#else
+  __builtin_prefetch(address, 1, 3);
+#endif
 }
 
 // The same, into the second-level cache only.
