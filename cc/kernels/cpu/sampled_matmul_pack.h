@@ -170,6 +170,40 @@ inline int64_t BlocksTogether(int64_t block) {
   return block < kStripFeatures ? kStripFeatures / block : 1;
 }
 
+// Features [first, last) of x that is [features, rows] into their panels.
+template <int kFold, typename X, typename T>
+void PackTransposed(const X* from, const SampledMatmulTask& task, int64_t first,
+                    int64_t last, int64_t block, int64_t padded, T* to,
+                    int64_t panel) {
+  const int64_t total_rows = task.problem->rows;
+  // Where rows are folded, they are transposed beside the panels: 64 at a time
+  // are several cache lines of each feature, and 64 by 64 of them stay in the
+  // first-level cache.
+  constexpr int64_t kSide = 64;
+  const int64_t together = kFold > 1 && block < kSide ? kSide / block : 1;
+  const int64_t some = together * block;
+  for (; first < last; first += some, to += together * panel) {
+    const X* source = from + first * total_rows + task.row;
+    const int64_t width = last - first < some ? last - first : some;
+    if constexpr (kFold == 1) {
+      CopyTransposed(source, total_rows, width, task.rows, to, padded);
+      for (int64_t n = 0; n < task.rows && width < padded; ++n) {
+        for (int64_t k = width; k < padded; ++k) to[n * padded + k] = 0;
+      }
+    } else {
+      T transposed[kSide * kMaxBlockSize];
+      for (int64_t n = 0; n < task.rows; n += kSide) {
+        const int64_t rows = task.rows - n < kSide ? task.rows - n : kSide;
+        CopyTransposed(source + n, total_rows, width, rows, transposed, width);
+        for (int64_t s = 0; s < rows; s += kFold) {
+          FoldRows<kFold>(transposed + s * width, width, rows - s, width, block,
+                          padded, to + (n + s) * padded, panel);
+        }
+      }
+    }
+  }
+}
+
 // Feature blocks [begin, end) of the task's rows of `from`, the panels from
 // that of `begin` on.
 template <int kFold, typename X, typename T>
@@ -177,7 +211,6 @@ void PackPanels(const X* from, const SampledMatmulTask& task, int64_t features,
                 int64_t begin, int64_t end, int64_t block, int64_t padded,
                 T* panels) {
   const bool features_first = task.problem->features_first;
-  const int64_t total_rows = task.problem->rows;
   const int64_t rows = task.rows;
   const int64_t panel = (rows + kFold - 1) / kFold * kFold * padded;
   const int64_t together = BlocksTogether(block);
@@ -187,19 +220,7 @@ void PackPanels(const X* from, const SampledMatmulTask& task, int64_t features,
     const int64_t last = stop * block < features ? stop * block : features;
     T* to = panels + (b - begin) * panel;
     if (features_first) {
-      // Rows that are transposed at a time: a cache line.
-      constexpr int64_t kRows = 16;
-      T transposed[kRows * kMaxBlockSize];
-      for (int64_t n = 0; n < rows; n += kRows) {
-        const int64_t some = rows - n < kRows ? rows - n : kRows;
-        CopyTransposed(from + first * total_rows + task.row + n, total_rows,
-                       last - first, some, transposed, last - first);
-        for (int64_t s = 0; s < some; s += kFold) {
-          FoldRows<kFold>(transposed + s * (last - first), last - first,
-                          some - s, last - first, block, padded,
-                          to + (n + s) * padded, panel);
-        }
-      }
+      PackTransposed<kFold>(from, task, first, last, block, padded, to, panel);
     } else {
       for (int64_t n = 0; n < rows; n += kFold) {
         const X* source = from + (task.row + n) * features + first;
