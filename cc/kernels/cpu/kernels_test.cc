@@ -447,6 +447,13 @@ TEST(ChoiceTest, IsByIsaDtypeBlockRowsAndDirection) {
       {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat16, 8, 48, false,
        "32 matmul_rows_f32_f16_8x32_avx512, 16 "
        "matmul_rows_f32_f16_16x16_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 4, 64, false,
+       "64 matmul_rows_f32_f32_4x64_avx512"},
+      {Isa::kAvx512, Dtype::kFloat32, Dtype::kFloat32, 4, 96, true,
+       "64 matmul_rows_f32_f32_4x64_avx512, 32 "
+       "matmul_rows_f32_f32_8x32_avx512"},
+      {Isa::kAvx512, Dtype::kBFloat16, Dtype::kBFloat16, 16, 64, false,
+       "64 matmul_rows_bf16_bf16_4x64_avx512"},
       {Isa::kAvx512, Dtype::kFloat16, Dtype::kFloat16, 8, 32, false,
        "32 matmul_rows_f16_f16_8x32_avx512"},
       {Isa::kAvx512, Dtype::kBFloat16, Dtype::kBFloat16, 8, 2, true,

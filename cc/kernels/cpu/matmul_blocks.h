@@ -19,18 +19,27 @@ struct BlockRef {
   const Weights* ahead;    // weights of the block a chunk later, to prefetch
 };
 
-// Widens block `from` into `to` and multiplies it by `gate`. Prefetches
-// `ahead`, a block that is staged later.
+// Widens block `from` into `to` and multiplies it by `gate`, if there is one.
+// Fetches `ahead`, a block that is staged later, into the second-level cache:
+// what is staged now needs the first.
 template <typename T, typename Stored>
-inline void StageBlock(const Stored* from, int64_t size, T gate,
+inline void StageBlock(const Stored* from, int64_t size, const float* gate,
                        const Stored* ahead, T* to) {
   constexpr int kLanes = kFullLanes<T>;
-  int64_t i = 0;
-  for (; i + kLanes <= size; i += kLanes) {
-    Prefetch(reinterpret_cast<uintptr_t>(ahead + i));
-    Store<kLanes>(Load<kLanes>(from + i) * gate, to + i);
+  const auto stage = [&](const auto& scale) {
+    int64_t i = 0;
+    for (; i + kLanes <= size; i += kLanes) {
+      PrefetchFar(reinterpret_cast<uintptr_t>(ahead + i));
+      Store<kLanes>(scale(Load<kLanes>(from + i)), to + i);
+    }
+    for (; i < size; ++i) to[i] = scale(static_cast<T>(Widen(from[i])));
+  };
+  if (gate == nullptr) {
+    stage([](auto value) { return value; });
+  } else {
+    const T factor = *gate;
+    stage([factor](auto value) { return value * factor; });
   }
-  for (; i < size; ++i) to[i] = static_cast<T>(Widen(from[i])) * gate;
 }
 
 template <bool kStaged, bool kInOrder, typename Stored, typename T,
@@ -62,10 +71,10 @@ int64_t CollectBlocks(const MatmulTask& task, int64_t entry, int64_t end,
     const int64_t later = entry + chunk;
     const Stored* ahead = block_of(later < last ? later : last);
     if constexpr (kStaged) {
-      T gate = 1;
-      if (task.problem->gate != nullptr) {
-        gate = task.problem->gate[kInOrder ? entry : ids[entry]];
-        if (gate == 0) continue;
+      const float* gate = task.problem->gate;
+      if (gate != nullptr) {
+        gate += kInOrder ? entry : ids[entry];
+        if (*gate == 0) continue;
       }
       T* staged = static_cast<T*>(task.staging) + (ref - refs) * size;
       StageBlock<T, Stored>(stored, size, gate, ahead, staged);
