@@ -152,7 +152,8 @@ inline void FoldRows(const From* from, int64_t stride, int64_t rows,
 }
 
 // Rows 4 below kFold rows: rows are far apart, and packing waits for nothing
-// but their lines. 2 or 8 below is slower.
+// but their lines. Without, products with blocks of 16 and many rows take a
+// tenth longer, others hardly; 2 and 8 below are as good.
 template <int kFold, typename X>
 inline void PrefetchRows(const X* row, int64_t stride, int64_t columns) {
   constexpr int64_t kAhead = 4;
