@@ -1,6 +1,6 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-// Blocks made ready to multiply, a chunk at a time, for both
-// families of matmul kernels.
+// Blocks made ready to multiply, a chunk at a time, for both families of matmul
+// kernels.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_BLOCKS_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_MATMUL_BLOCKS_H_
 
@@ -117,6 +117,30 @@ int64_t CollectChunk(const MatmulTask& task, int64_t entry, int64_t end,
                           task, entry, end, input_stride, refs, count);
   }
   __builtin_unreachable();  // another type is staged if and only if it is T
+}
+
+// Calls multiply() for the blocks in `refs`; if it is one block that is too
+// large for the first-level cache, for a piece of it after the other, as the
+// only one in `refs`.
+template <typename T, typename Weights, typename Multiply>
+void ForEachPiece(const MatmulTask& task, int64_t input_stride,
+                  BlockRef<T, Weights>* refs, int count,
+                  const Multiply& multiply) {
+  const int64_t piece = task.piece;
+  if (count != 1 || refs[0].depth <= piece) return multiply();
+  const BlockRef<T, Weights> whole = refs[0];
+  const T* next_inputs = refs[1].inputs;
+  // From the weights of one input to those of the next.
+  const int64_t step = task.problem->transpose ? 1 : task.target_block;
+  for (int64_t d = 0; d < whole.depth; d += piece) {
+    const bool last = d + piece >= whole.depth;
+    refs[0].weights = whole.weights + d * step;
+    refs[0].depth = last ? whole.depth - d : piece;
+    refs[0].inputs = whole.inputs + d * input_stride;
+    refs[0].ahead = last ? whole.ahead : refs[0].weights + piece * step;
+    refs[1].inputs = last ? next_inputs : refs[0].inputs + piece * input_stride;
+    multiply();
+  }
 }
 
 }  // namespace BLOCKSPARSE_ISA

@@ -128,12 +128,13 @@ void AccumulateDots(const BlockRef<T, Weights>* refs, int count,
   }
 }
 
-// One target block for kRows rows of it, from row `row` of the task on.
+// Outputs of a target block from `first` on, for kRows rows. What no vector of
+// kLanes fits is left to one of half as many.
 template <bool kTranspose, int kLanes, int kRows, typename T, typename Weights>
 void AccumulateTarget(const BlockRef<T, Weights>* refs, int count,
-                      int64_t block_outputs, int64_t target_block,
-                      int64_t features, T* tile, int64_t tile_stride) {
-  int64_t first = 0;
+                      int64_t block_outputs, int64_t first,
+                      int64_t target_block, int64_t features, T* tile,
+                      int64_t tile_stride) {
   if constexpr (kTranspose) {
     // 8 x 2 sums fit the registers of AVX-512; more rows read them again.
     constexpr int kGroup = BLOCKSPARSE_VECTOR_BYTES == 64 ? 8 : 4;
@@ -153,9 +154,16 @@ void AccumulateTarget(const BlockRef<T, Weights>* refs, int count,
       AccumulateOutputs<kLanes, kRows, 2, kWide>(
           refs, count, block_outputs, first, features, tile, tile_stride);
     }
-    for (; first < target_block; first += kLanes) {
+    for (; first + kLanes <= target_block; first += kLanes) {
       AccumulateOutputs<kLanes, kRows, 1, kNarrow>(
           refs, count, block_outputs, first, features, tile, tile_stride);
+    }
+    if constexpr (kLanes > 1) {
+      if (first < target_block) {
+        AccumulateTarget<kTranspose, kLanes / 2, kRows>(
+            refs, count, block_outputs, first, target_block, features, tile,
+            tile_stride);
+      }
     }
   }
 }
@@ -176,20 +184,20 @@ void AccumulateTask(const MatmulTask& task, BlockRef<T, Weights>* refs,
   int64_t left = task.rows;
   if constexpr (!kTranspose) {
     for (; left >= 4; left -= 4) {
-      AccumulateTarget<kTranspose, kLanes, 4>(refs, count, block_outputs,
+      AccumulateTarget<kTranspose, kLanes, 4>(refs, count, block_outputs, 0,
                                               task.target_block, features, tile,
                                               tile_stride);
       advance(4);
     }
   }
   for (; left >= 2; left -= 2) {
-    AccumulateTarget<kTranspose, kLanes, 2>(refs, count, block_outputs,
+    AccumulateTarget<kTranspose, kLanes, 2>(refs, count, block_outputs, 0,
                                             task.target_block, features, tile,
                                             tile_stride);
     advance(2);
   }
   if (left == 1) {
-    AccumulateTarget<kTranspose, kLanes, 1>(refs, count, block_outputs,
+    AccumulateTarget<kTranspose, kLanes, 1>(refs, count, block_outputs, 0,
                                             task.target_block, features, tile,
                                             tile_stride);
   }
@@ -211,11 +219,13 @@ void MatmulOutputsLanes(const MatmulTask& task) {
     while (entry < end) {
       int count;
       entry = CollectChunk<Stored>(task, entry, end, 1, refs, &count);
-      if (problem.transpose) {
-        AccumulateTask<true, kLanes>(task, refs, count, tile_stride);
-      } else {
-        AccumulateTask<false, kLanes>(task, refs, count, tile_stride);
-      }
+      ForEachPiece(task, 1, refs, count, [&] {
+        if (problem.transpose) {
+          AccumulateTask<true, kLanes>(task, refs, count, tile_stride);
+        } else {
+          AccumulateTask<false, kLanes>(task, refs, count, tile_stride);
+        }
+      });
     }
     Tile<T> done = {
         tile,       target * task.target_block, 0, task.row, task.rows, 1,
@@ -228,15 +238,13 @@ void MatmulOutputsLanes(const MatmulTask& task) {
   }
 }
 
-// The widest vector that block_outputs is a multiple of: a register, a half,
-// a quarter, else single elements. Blocks of another type than is computed in
-// are widened as they are loaded, unless a gate has staged them.
+// The widest vector that block_outputs fills. Blocks of another type than is
+// computed in are widened as they are loaded, unless a gate has staged them.
 template <typename X, typename Stored, int kLanes = kFullLanes<Compute<X>>>
 void MatmulOutputs(const MatmulTask& task) {
   if constexpr (kLanes > 1) {
-    if (task.problem->layout.block_outputs % kLanes != 0) {
-      constexpr bool kHalve = kLanes > 2 && 4 * kLanes > kFullLanes<Compute<X>>;
-      return MatmulOutputs<X, Stored, kHalve ? kLanes / 2 : 1>(task);
+    if (task.problem->layout.block_outputs < kLanes) {
+      return MatmulOutputs<X, Stored, kLanes / 2>(task);
     }
   }
   if constexpr (!std::is_same_v<Compute<X>, Stored>) {

@@ -230,6 +230,8 @@ GroupKernel<T> FullGroup(int64_t block_outputs) {
       return {kGroup, AccumulateRows<kTranspose, 32, kGroup, kVectors, T>};
     case 64:
       return {kGroup, AccumulateRows<kTranspose, 64, kGroup, kVectors, T>};
+    case 128:
+      return {kGroup, AccumulateRows<kTranspose, 128, kGroup, kVectors, T>};
     default:
       return {kGroup, AccumulateRows<kTranspose, 0, kGroup, kVectors, T>};
   }
@@ -300,21 +302,26 @@ void MatmulRows(const MatmulTask& task) {
         group.far_is_new = far != nullptr;
         int count;
         entry = CollectChunk<Stored>(task, entry, end, kRows, refs, &count);
-        const GroupKernel<T>* kernel = groups;
-        for (group.first = 0; group.first < target_block;
-             group.first += kernel->outputs) {
-          while (group.first + kernel->outputs > target_block) ++kernel;
-          group.far =
-              far == nullptr
-                  ? reinterpret_cast<uintptr_t>(tile)
-                  : reinterpret_cast<uintptr_t>(far + group.first * task.chunk *
-                                                          task.source_block);
-          next_outputs.Fetch();
-          next_inputs.Fetch();
-          writer.WriteSome();
-          kernel->accumulate(refs, count, group, sums + group.first * kRows);
-        }
-        group.fresh = false;
+        const int64_t chunk_inputs = task.chunk * task.source_block;
+        const int64_t inputs_at_once =
+            task.piece < task.source_block ? task.piece : chunk_inputs;
+        ForEachPiece(task, kRows, refs, count, [&] {
+          const GroupKernel<T>* kernel = groups;
+          for (group.first = 0; group.first < target_block;
+               group.first += kernel->outputs) {
+            while (group.first + kernel->outputs > target_block) ++kernel;
+            group.far = far == nullptr
+                            ? reinterpret_cast<uintptr_t>(tile)
+                            : reinterpret_cast<uintptr_t>(
+                                  far + group.first * inputs_at_once);
+            next_outputs.Fetch();
+            next_inputs.Fetch();
+            writer.WriteSome();
+            kernel->accumulate(refs, count, group, sums + group.first * kRows);
+          }
+          group.fresh = false;
+          far = far == nullptr ? far : far + inputs_at_once * target_block;
+        });
       }
       if (group.fresh) {
         for (int64_t i = 0; i < target_block * kRows; ++i) sums[i] = 0;
