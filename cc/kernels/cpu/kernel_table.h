@@ -32,6 +32,8 @@ struct MatmulTask {
   // Blocks whose weights and inputs are kept in the first-level cache while
   // all outputs of a target block are computed.
   int chunk = 1;
+  // How many blocks ahead weights are prefetched.
+  int ahead = 1;
   // Inputs of a block that are multiplied at a time, for the same reason.
   int piece = 1;
   // Target blocks whose sums are in one tile: enough to fill lines of y.

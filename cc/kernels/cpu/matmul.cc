@@ -120,8 +120,24 @@ struct Scratch {
 constexpr int kInputsAtOnce = 64;
 constexpr int kWeightsAtOnce = 64 * 128;
 
-int ChunkBlocks(const MatmulTask& task) {
+// Blocks of as many inputs, ahead of which the next ones are fetched.
+int BlocksAtOnce(const MatmulTask& task) {
   return std::max(1, std::min(kMaxChunk, kInputsAtOnce / task.source_block));
+}
+
+// Weights that are read once need not stay in a cache: the more of them before
+// the sums are stored, the better. Few rows read them once if one pair of
+// vectors takes all outputs and one step all rows, see matmul_outputs.h.
+int ChunkBlocks(const MatmulTask& task, const MatmulKernel& kernel,
+                int64_t rows) {
+  const bool read_once =
+      task.problem->transpose || (task.target_block <= 2 * kernel.lanes &&
+                                  (rows == 1 || rows == 2 || rows == 4));
+  if (kernel.family == MatmulFamily::kOutputs && read_once &&
+      !IsStaged(*task.problem, kernel)) {
+    return kMaxChunk;
+  }
+  return BlocksAtOnce(task);
 }
 
 // Transposed, a group of outputs reads whole rows of a block once and in order:
@@ -154,7 +170,8 @@ Scratch ScratchOf(const MatmulKernel& kernel, const MatmulTask& task) {
   return scratch;
 }
 
-MatmulTask FirstTask(const MatmulProblem& problem) {
+MatmulTask FirstTask(const MatmulProblem& problem, const MatmulKernel& kernel,
+                     int64_t rows) {
   const Layout& layout = problem.layout;
   MatmulTask task;
   task.problem = &problem;
@@ -165,7 +182,8 @@ MatmulTask FirstTask(const MatmulProblem& problem) {
       problem.transpose ? layout.block_outputs : layout.block_inputs;
   task.target_block =
       problem.transpose ? layout.block_inputs : layout.block_outputs;
-  task.chunk = ChunkBlocks(task);
+  task.ahead = BlocksAtOnce(task);
+  task.chunk = ChunkBlocks(task, kernel, rows);
   task.piece = PieceInputs(task);
   // Lines of y that are written as a whole need not be fetched twice.
   constexpr int kLine = 64;
@@ -176,8 +194,10 @@ MatmulTask FirstTask(const MatmulProblem& problem) {
 
 // A range of rows from `row` on, cut into tiles of rows and parts of targets.
 void RunRange(const MatmulPlan::Range& range, int64_t row,
-              const MatmulTask& task, const Executor& executor, char* scratch) {
+              const MatmulProblem& problem, const Executor& executor,
+              char* scratch) {
   const MatmulKernel& kernel = *range.kernel;
+  const MatmulTask task = FirstTask(problem, kernel, range.rows);
   const Scratch sizes = ScratchOf(kernel, task);
   const int64_t tiles = CeilDiv(range.rows, kernel.rows);
   if (tiles == 0) return;
@@ -218,7 +238,8 @@ void RunRange(const MatmulPlan::Range& range, int64_t row,
 void AddRange(const MatmulProblem& problem, const MatmulKernel& kernel,
               int64_t rows, MatmulPlan* plan) {
   plan->ranges[plan->range_count++] = {&kernel, rows};
-  const size_t bytes = ScratchOf(kernel, FirstTask(problem)).Bytes();
+  const MatmulTask task = FirstTask(problem, kernel, rows);
+  const size_t bytes = ScratchOf(kernel, task).Bytes();
   plan->scratch_bytes = std::max(plan->scratch_bytes, plan->threads * bytes);
 }
 
@@ -250,12 +271,12 @@ MatmulPlan PlanMatmulWith(const MatmulKernel& kernel,
 
 void RunMatmul(const MatmulProblem& problem, const MatmulPlan& plan,
                const Executor& executor, void* scratch) {
-  const MatmulTask task = FirstTask(problem);
   Executor limited = executor;
   limited.threads = plan.threads;
   int64_t row = 0;
   for (int i = 0; i < plan.range_count; ++i) {
-    RunRange(plan.ranges[i], row, task, limited, static_cast<char*>(scratch));
+    RunRange(plan.ranges[i], row, problem, limited,
+             static_cast<char*>(scratch));
     row += plan.ranges[i].rows;
   }
 }

@@ -16,7 +16,7 @@ struct BlockRef {
   const Weights* weights;  // [block_inputs][block_outputs]
   int64_t depth;           // source features that exist
   const T* inputs;         // its source features
-  const Weights* ahead;    // weights of the block a chunk later, to prefetch
+  const Weights* ahead;    // weights of the block task.ahead later
 };
 
 // Widens block `from` into `to` and multiplies it by `gate`, if there is one.
@@ -52,6 +52,7 @@ int64_t CollectBlocks(const MatmulTask& task, int64_t entry, int64_t end,
   const int32_t* const ids = task.view.block_id;
   const int64_t last = task.view.nnz - 1;
   const int64_t chunk = task.chunk;
+  const int64_t blocks_ahead = task.ahead;
   const Stored* const blocks = static_cast<const Stored*>(task.problem->blocks);
   const int64_t size =
       static_cast<int64_t>(task.source_block) * task.target_block;
@@ -68,7 +69,7 @@ int64_t CollectBlocks(const MatmulTask& task, int64_t entry, int64_t end,
   BlockRef<T, Weights>* const full = refs + chunk;
   for (; entry < end && ref < full; ++entry) {
     const Stored* stored = block_of(entry);
-    const int64_t later = entry + chunk;
+    const int64_t later = entry + blocks_ahead;
     const Stored* ahead = block_of(later < last ? later : last);
     if constexpr (kStaged) {
       const float* gate = task.problem->gate;

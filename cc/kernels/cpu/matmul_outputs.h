@@ -227,11 +227,8 @@ void MatmulOutputsLanes(const MatmulTask& task) {
         }
       });
     }
-    Tile<T> done = {
-        tile,       target * task.target_block, 0, task.row, task.rows, 1,
-        tile_stride};
-    const int64_t left = task.target_features - done.first;
-    done.features = left < task.target_block ? left : task.target_block;
+    const Tile<T> done =
+        TileOf<T>(task, target, target + 1, tile, 1, tile_stride);
     FinishTile<T, X>(problem, task.target_features, done);
     writer.Start(done);
     writer.WriteAll();

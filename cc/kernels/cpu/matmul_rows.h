@@ -94,23 +94,23 @@ struct OutputGroup {
   bool far_is_new;  // false: there are none, `far` is something harmless
 };
 
-// Where blocks lie that are multiplied some chunks after the one that begins
-// at `entry`, or null if they do not lie in memory one after the other.
+// The address of blocks that are multiplied some chunks after the one that
+// begins at `entry`, or 0 if they do not lie in memory one after the other.
 // Forward they do, and fetched in that order, which is not the order in which
 // groups of outputs read wide blocks, they come as quickly as memory can.
 template <typename Stored>
-const Stored* BlocksFarAhead(const MatmulTask& task, int64_t entry) {
+uintptr_t BlocksFarAhead(const MatmulTask& task, int64_t entry) {
   // Measured at 64 x 4096 x 4096, 90 % sparse, with blocks of 64: 4 chunks
   // later 81 % of the FMA peak, 2 later 80 %, 1 later 79 %, none 70 %.
   constexpr int64_t kChunks = 4;
-  if (task.view.block_id != nullptr || task.staging != nullptr) return nullptr;
+  if (task.view.block_id != nullptr || task.staging != nullptr) return 0;
   const int64_t wanted = entry + kChunks * task.chunk;
   const int64_t last = task.view.nnz - task.chunk;
   const int64_t begin = wanted < last ? wanted : last;
   const int64_t size =
       static_cast<int64_t>(task.source_block) * task.target_block;
-  return static_cast<const Stored*>(task.problem->blocks) +
-         (begin > 0 ? begin : 0) * size;
+  return reinterpret_cast<uintptr_t>(task.problem->blocks) +
+         (begin > 0 ? begin : 0) * size * sizeof(Stored);
 }
 
 // The products of one input with kGroup outputs, for all rows of a tile.
@@ -246,6 +246,19 @@ void LesserGroups(GroupKernel<T>* kernels) {
   }
 }
 
+// Groups of kGroup outputs, and what is left over of them.
+template <int kGroup, int kVectors, typename T>
+void ChooseGroups(const MatmulProblem& problem, GroupKernel<T>* groups) {
+  const int64_t block_outputs = problem.layout.block_outputs;
+  if (problem.transpose) {
+    LesserGroups<true, kGroup, kVectors, T>(groups);
+    groups[0] = FullGroup<true, kGroup, kVectors, T>(block_outputs);
+  } else {
+    LesserGroups<false, kGroup, kVectors, T>(groups);
+    groups[0] = FullGroup<false, kGroup, kVectors, T>(block_outputs);
+  }
+}
+
 template <typename X, typename Stored, int kGroup, int kVectors>
 void MatmulRows(const MatmulTask& task) {
   using T = Compute<X>;
@@ -253,29 +266,26 @@ void MatmulRows(const MatmulTask& task) {
   const MatmulProblem& problem = *task.problem;
   const LayoutView& view = task.view;
   const int64_t target_block = task.target_block;
-  const int64_t tile_size = target_block * kRows * task.tile_targets;
 
   constexpr int kMaxGroups = 8;  // halves of 128, more than any kGroup
   GroupKernel<T> groups[kMaxGroups];
-  OutputGroup group = {
-      problem.layout.block_outputs, 0, target_block, true, 0, false};
-  if (problem.transpose) {
-    LesserGroups<true, kGroup, kVectors, T>(groups);
-    groups[0] = FullGroup<true, kGroup, kVectors, T>(group.block_outputs);
-  } else {
-    LesserGroups<false, kGroup, kVectors, T>(groups);
-    groups[0] = FullGroup<false, kGroup, kVectors, T>(group.block_outputs);
-  }
+  ChooseGroups<kGroup, kVectors, T>(problem, groups);
   // About as often are groups accumulated for targets [begin, end).
   const auto steps = [&](int64_t begin, int64_t end) {
     const int64_t chunks =
         (view.splits[end] - view.splits[begin]) / task.chunk + 1;
     return chunks * (target_block > kGroup ? target_block / kGroup : 1);
   };
+  // Inputs that all groups of outputs go over before the next ones.
+  const int64_t inputs_at_once = task.piece < task.source_block
+                                     ? task.piece
+                                     : task.chunk * task.source_block;
 
   BlockRef<T, T> refs[kMaxChunk + 1];
+  OutputGroup group = {
+      problem.layout.block_outputs, 0, target_block, true, 0, false};
   T* tile = static_cast<T*>(task.tile);
-  T* last_tile = tile + tile_size;
+  T* last_tile = tile + target_block * kRows * task.tile_targets;
   TileWriter<T, X> writer(problem, task.target_features);
   LinesAhead next_inputs =
       NextInputs<X>(task, steps(task.target_begin, task.target_end));
@@ -284,48 +294,40 @@ void MatmulRows(const MatmulTask& task) {
        begin = stop) {
     stop = begin + task.tile_targets;
     if (stop > task.target_end) stop = task.target_end;
-    Tile<T> done = {tile, begin * target_block, 0, task.row, task.rows, kRows,
-                    1};
-    done.features = (stop - begin) * target_block;
-    if (done.first + done.features > task.target_features) {
-      done.features = task.target_features - done.first;
-    }
+    const Tile<T> done = TileOf<T>(task, begin, stop, tile, kRows, 1);
     LinesAhead next_outputs =
         NextOutputs<X>(task, done.first, done.features, steps(begin, stop));
+    T* sums = tile;
     for (int64_t target = begin; target < stop; ++target) {
-      T* sums = tile + (target - begin) * target_block * kRows;
       int64_t entry = view.splits[target];
       const int64_t end = view.splits[target + 1];
       group.fresh = true;
       while (entry < end) {
-        const Stored* far = BlocksFarAhead<Stored>(task, entry);
-        group.far_is_new = far != nullptr;
+        uintptr_t far = BlocksFarAhead<Stored>(task, entry);
+        group.far_is_new = far != 0;
         int count;
         entry = CollectChunk<Stored>(task, entry, end, kRows, refs, &count);
-        const int64_t chunk_inputs = task.chunk * task.source_block;
-        const int64_t inputs_at_once =
-            task.piece < task.source_block ? task.piece : chunk_inputs;
         ForEachPiece(task, kRows, refs, count, [&] {
           const GroupKernel<T>* kernel = groups;
           for (group.first = 0; group.first < target_block;
                group.first += kernel->outputs) {
             while (group.first + kernel->outputs > target_block) ++kernel;
-            group.far = far == nullptr
-                            ? reinterpret_cast<uintptr_t>(tile)
-                            : reinterpret_cast<uintptr_t>(
-                                  far + group.first * inputs_at_once);
+            group.far =
+                far == 0 ? reinterpret_cast<uintptr_t>(tile)
+                         : far + group.first * inputs_at_once * sizeof(Stored);
             next_outputs.Fetch();
             next_inputs.Fetch();
             writer.WriteSome();
             kernel->accumulate(refs, count, group, sums + group.first * kRows);
           }
           group.fresh = false;
-          far = far == nullptr ? far : far + inputs_at_once * target_block;
+          if (far != 0) far += inputs_at_once * target_block * sizeof(Stored);
         });
       }
       if (group.fresh) {
         for (int64_t i = 0; i < target_block * kRows; ++i) sums[i] = 0;
       }
+      sums += target_block * kRows;
     }
     writer.WriteAll();
     FinishTile<T, X>(problem, task.target_features, done);

@@ -26,6 +26,18 @@ struct Tile {
   int64_t row_stride;
 };
 
+// The tile of target blocks [begin, end) for the task's rows.
+template <typename T>
+Tile<T> TileOf(const MatmulTask& task, int64_t begin, int64_t end, T* sums,
+               int64_t feature_stride, int64_t row_stride) {
+  const int64_t first = begin * task.target_block;
+  const int64_t features = (end - begin) * task.target_block;
+  const int64_t left = task.target_features - first;
+  return {sums,      first,     left < features ? left : features,
+          task.row,  task.rows, feature_stride,
+          row_stride};
+}
+
 // Rows [n, n + rows) and features [j, j + features) of a tile, to `y`.
 template <typename T, typename X>
 void WriteTile(const MatmulProblem& problem, int64_t target_features,
