@@ -60,7 +60,8 @@ struct BlockSize {
 };
 constexpr BlockSize kBlockSizes[] = {{1, 1},   {2, 2},   {3, 3},   {4, 4},
                                      {5, 7},   {8, 8},   {8, 16},  {16, 16},
-                                     {20, 12}, {32, 32}, {64, 24}, {128, 64}};
+                                     {20, 12}, {32, 32}, {64, 24}, {128, 64},
+                                     {17, 15}, {82, 18}, {96, 128}};
 // Around the registers and tiles of every instruction set.
 constexpr int64_t kRows[] = {0, 1, 2, 3, 4, 7, 8, 15, 16, 17, 31, 32, 33, 70};
 

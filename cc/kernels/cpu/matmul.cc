@@ -130,9 +130,8 @@ int BlocksAtOnce(const MatmulTask& task) {
 // vectors takes all outputs and one step all rows, see matmul_outputs.h.
 int ChunkBlocks(const MatmulTask& task, const MatmulKernel& kernel,
                 int64_t rows) {
-  const bool read_once =
-      task.problem->transpose || (task.target_block <= 2 * kernel.lanes &&
-                                  (rows == 1 || rows == 2 || rows == 4));
+  const bool read_once = task.problem->transpose ||
+                         (task.target_block <= 2 * kernel.lanes && rows <= 4);
   if (kernel.family == MatmulFamily::kOutputs && read_once &&
       !IsStaged(*task.problem, kernel)) {
     return kMaxChunk;

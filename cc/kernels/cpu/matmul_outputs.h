@@ -168,39 +168,30 @@ void AccumulateTarget(const BlockRef<T, Weights>* refs, int count,
   }
 }
 
-// Rows in fours, then a pair, then one; dots in pairs.
+// Rows in fours, or for dots in pairs, and what is left at once: each step
+// reads the weights again.
 template <bool kTranspose, int kLanes, typename T, typename Weights>
 void AccumulateTask(const MatmulTask& task, BlockRef<T, Weights>* refs,
                     int count, int64_t tile_stride) {
   const int64_t block_outputs = task.problem->layout.block_outputs;
   const int64_t features = task.source_features;
   T* tile = static_cast<T*>(task.tile);
-  const auto advance = [&](int rows) {
-    for (int r = 0; r < count; ++r) {
-      refs[r].inputs += rows * features;
-    }
-    tile += rows * tile_stride;
-  };
   int64_t left = task.rows;
+  const auto take = [&](auto rows) {
+    AccumulateTarget<kTranspose, kLanes, rows()>(refs, count, block_outputs, 0,
+                                                 task.target_block, features,
+                                                 tile, tile_stride);
+    for (int r = 0; r < count; ++r) refs[r].inputs += rows() * features;
+    tile += rows() * tile_stride;
+    left -= rows();
+  };
   if constexpr (!kTranspose) {
-    for (; left >= 4; left -= 4) {
-      AccumulateTarget<kTranspose, kLanes, 4>(refs, count, block_outputs, 0,
-                                              task.target_block, features, tile,
-                                              tile_stride);
-      advance(4);
-    }
+    while (left >= 4) take(std::integral_constant<int, 4>());
   }
-  for (; left >= 2; left -= 2) {
-    AccumulateTarget<kTranspose, kLanes, 2>(refs, count, block_outputs, 0,
-                                            task.target_block, features, tile,
-                                            tile_stride);
-    advance(2);
-  }
-  if (left == 1) {
-    AccumulateTarget<kTranspose, kLanes, 1>(refs, count, block_outputs, 0,
-                                            task.target_block, features, tile,
-                                            tile_stride);
-  }
+  while (left > 3) take(std::integral_constant<int, 2>());
+  if (left == 3) take(std::integral_constant<int, 3>());
+  if (left == 2) take(std::integral_constant<int, 2>());
+  if (left == 1) take(std::integral_constant<int, 1>());
 }
 
 template <typename Weights, typename X, typename Stored, int kLanes>
