@@ -12,6 +12,16 @@
 namespace blocksparse {
 namespace {
 
+int WorkersFor(const Executor& executor, int64_t tasks) {
+  return static_cast<int>(
+      std::max<int64_t>(1, std::min<int64_t>(executor.threads, tasks)));
+}
+
+// Where a worker's own tasks begin, and the ones of the worker before it end.
+int64_t OwnTasksBegin(int64_t tasks, int worker, int workers) {
+  return tasks * worker / workers;
+}
+
 // Ranges of different workers on different cache lines.
 struct alignas(64) Range {
   std::atomic<int64_t> next{0};
@@ -24,8 +34,8 @@ struct Job {
       const std::function<void(int64_t, int)>* task_body)
       : tasks(task_count), ranges(workers), body(task_body) {
     for (int w = 0; w < workers; ++w) {
-      ranges[w].next = tasks * w / workers;
-      ranges[w].end = tasks * (w + 1) / workers;
+      ranges[w].next = OwnTasksBegin(tasks, w, workers);
+      ranges[w].end = OwnTasksBegin(tasks, w + 1, workers);
     }
   }
 
@@ -102,8 +112,7 @@ struct Job {
 
 void ParallelFor(const Executor& executor, int64_t tasks,
                  const std::function<void(int64_t, int)>& body) {
-  const int workers = static_cast<int>(
-      std::max<int64_t>(1, std::min<int64_t>(executor.threads, tasks)));
+  const int workers = WorkersFor(executor, tasks);
   if (workers == 1) {
     for (int64_t task = 0; task < tasks; ++task) body(task, 0);
     return;
@@ -114,6 +123,10 @@ void ParallelFor(const Executor& executor, int64_t tasks,
   }
   job->Work(0);
   job->Wait();
+}
+
+int64_t OwnTasksEnd(const Executor& executor, int64_t tasks, int worker) {
+  return OwnTasksBegin(tasks, worker + 1, WorkersFor(executor, tasks));
 }
 
 }  // namespace blocksparse

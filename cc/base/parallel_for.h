@@ -26,6 +26,9 @@ struct Executor {
 void ParallelFor(const Executor& executor, int64_t tasks,
                  const std::function<void(int64_t task, int worker)>& body);
 
+// Where the tasks end that ParallelFor lets a worker begin with.
+int64_t OwnTasksEnd(const Executor& executor, int64_t tasks, int worker);
+
 }  // namespace blocksparse
 
 #endif  // TF_BLOCKSPARSE_CC_BASE_PARALLEL_FOR_H_

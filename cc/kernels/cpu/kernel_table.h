@@ -17,6 +17,13 @@ namespace blocksparse {
 // Blocks that are prepared together, see MatmulTask::chunk.
 constexpr int kMaxChunk = 64;
 
+// Bytes that memory is read and written in.
+constexpr int kCacheLine = 64;
+
+// Rows that a forward kernel of kOutputs takes at once. More read the weights
+// again.
+constexpr int kFewRowsAtOnce = 4;
+
 // A range of rows times a range of target blocks.
 struct MatmulTask {
   const MatmulProblem* problem;
@@ -32,10 +39,10 @@ struct MatmulTask {
   // Blocks whose weights and inputs are kept in the first-level cache while
   // all outputs of a target block are computed.
   int chunk = 1;
-  // How many blocks ahead weights are prefetched.
-  int ahead = 1;
   // Inputs of a block that are multiplied at a time, for the same reason.
   int piece = 1;
+  // How many blocks ahead weights are prefetched.
+  int ahead = 1;
   // Target blocks whose sums are in one tile: enough to fill lines of y.
   int tile_targets = 1;
   // Rows after these that the same worker packs next, as far as is known.

@@ -3,6 +3,7 @@
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_LINES_AHEAD_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_LINES_AHEAD_H_
 
+#include "cc/kernels/cpu/kernel_table.h"
 #include "cc/kernels/cpu/vector.h"
 
 namespace blocksparse {
@@ -19,7 +20,7 @@ class LinesAhead {
       : line_(reinterpret_cast<uintptr_t>(from)),
         row_(line_),
         stride_(stride),
-        lines_((bytes + kLine - 1) / kLine),
+        lines_((bytes + kCacheLine - 1) / kCacheLine),
         left_(lines_),
         rows_(lines_ == 0 ? 0 : rows),
         at_once_((rows * lines_ + steps - 1) / steps) {}
@@ -27,7 +28,7 @@ class LinesAhead {
   void Fetch() {
     for (int64_t i = 0; i < at_once_ && rows_ > 0; ++i) {
       PrefetchFar(line_);
-      line_ += kLine;
+      line_ += kCacheLine;
       if (--left_ == 0) {
         left_ = lines_;
         line_ = row_ += stride_;
@@ -37,7 +38,6 @@ class LinesAhead {
   }
 
  private:
-  static constexpr int64_t kLine = 64;
   uintptr_t line_;  // the next one
   uintptr_t row_;   // where its row begins
   int64_t stride_;

@@ -18,7 +18,7 @@ namespace {
 // take what a tile takes, with halves of them 4; transposed 3, since pairs of
 // rows read the weights again. Other instruction sets and dtypes are assumed to
 // be alike, in registers.
-int64_t FewRows(const MatmulProblem& problem, int lanes) {
+int FewRows(const MatmulProblem& problem, int lanes) {
   const int block = problem.layout.block_outputs;
   if (block < std::max(1, lanes / 4)) return 0;
   if (problem.transpose) return 3;
@@ -29,11 +29,10 @@ int64_t FewRows(const MatmulProblem& problem, int lanes) {
 // tile. What fills no tile is left to a tile of one register, or to few rows.
 int64_t TileCost(const MatmulProblem& problem, const MatmulKernel& kernel,
                  int64_t rows) {
-  constexpr int64_t kFour = 4;
   const int64_t full = std::max<int64_t>(1, rows / kernel.rows) * kernel.rows;
   const int64_t rest = rows - full;
   if (rest <= 0) return full;
-  if (rest <= std::min<int64_t>(kFour, FewRows(problem, kernel.lanes))) {
+  if (rest <= std::min(kFewRowsAtOnce, FewRows(problem, kernel.lanes))) {
     // Reading the weights once more for up to 4 rows takes what 10 of 16 rows
     // do; for 5 to 8 rows, what 15 do: nothing is won.
     return full + kernel.lanes * 5 / 8;
@@ -130,8 +129,9 @@ int BlocksAtOnce(const MatmulTask& task) {
 // vectors takes all outputs and one step all rows, see matmul_outputs.h.
 int ChunkBlocks(const MatmulTask& task, const MatmulKernel& kernel,
                 int64_t rows) {
-  const bool read_once = task.problem->transpose ||
-                         (task.target_block <= 2 * kernel.lanes && rows <= 4);
+  const bool read_once =
+      task.problem->transpose ||
+      (task.target_block <= 2 * kernel.lanes && rows <= kFewRowsAtOnce);
   if (kernel.family == MatmulFamily::kOutputs && read_once &&
       !IsStaged(*task.problem, kernel)) {
     return kMaxChunk;
@@ -185,9 +185,9 @@ MatmulTask FirstTask(const MatmulProblem& problem, const MatmulKernel& kernel,
   task.chunk = ChunkBlocks(task, kernel, rows);
   task.piece = PieceInputs(task);
   // Lines of y that are written as a whole need not be fetched twice.
-  constexpr int kLine = 64;
-  task.tile_targets = std::max<int>(
-      1, kLine / static_cast<int>(SizeOf(problem.x_dtype)) / task.target_block);
+  task.tile_targets =
+      std::max<int>(1, kCacheLine / static_cast<int>(SizeOf(problem.x_dtype)) /
+                           task.target_block);
   return task;
 }
 
@@ -205,7 +205,6 @@ void RunRange(const MatmulPlan::Range& range, int64_t row,
   // Which tile a worker's packed inputs are of.
   std::vector<int64_t> packed(executor.threads, -1);
   const int64_t tasks = tiles * parts;
-  const int64_t workers = std::min<int64_t>(executor.threads, tasks);
   ParallelFor(executor, tasks, [&](int64_t index, int worker) {
     const int64_t tile = index / parts;
     const int64_t part = index % parts;
@@ -213,8 +212,7 @@ void RunRange(const MatmulPlan::Range& range, int64_t row,
     MatmulTask t = task;
     t.row = row + tile * kernel.rows;
     t.rows = std::min<int64_t>(kernel.rows, row + range.rows - t.row);
-    const bool goes_on = (tile + 1) * parts < tasks * (worker + 1) / workers;
-    if (goes_on) {
+    if ((tile + 1) * parts < OwnTasksEnd(executor, tasks, worker)) {
       t.next_rows =
           std::min<int64_t>(kernel.rows, row + range.rows - t.row - t.rows);
     }

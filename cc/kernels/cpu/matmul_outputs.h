@@ -186,7 +186,9 @@ void AccumulateTask(const MatmulTask& task, BlockRef<T, Weights>* refs,
     left -= rows();
   };
   if constexpr (!kTranspose) {
-    while (left >= 4) take(std::integral_constant<int, 4>());
+    while (left >= kFewRowsAtOnce) {
+      take(std::integral_constant<int, kFewRowsAtOnce>());
+    }
   }
   while (left > 3) take(std::integral_constant<int, 2>());
   if (left == 3) take(std::integral_constant<int, 3>());
@@ -202,7 +204,6 @@ void MatmulOutputsLanes(const MatmulTask& task) {
   T* tile = static_cast<T*>(task.tile);
   const int64_t tile_stride = (task.target_block + kFull - 1) / kFull * kFull;
   BlockRef<T, Weights> refs[kMaxChunk + 1];
-  TileWriter<T, X> writer(problem, task.target_features);
   for (int64_t target = task.target_begin; target < task.target_end; ++target) {
     for (int64_t i = 0; i < task.rows * tile_stride; ++i) tile[i] = 0;
     int64_t entry = task.view.splits[target];
@@ -220,9 +221,8 @@ void MatmulOutputsLanes(const MatmulTask& task) {
     }
     const Tile<T> done =
         TileOf<T>(task, target, target + 1, tile, 1, tile_stride);
-    FinishTile<T, X>(problem, task.target_features, done);
-    writer.Start(done);
-    writer.WriteAll();
+    FinishTile<T, X>(task, done);
+    WriteTile<T, X>(task, done, 0, done.features, 0, done.rows, problem.y);
   }
 }
 

@@ -141,8 +141,8 @@ void AccumulateRows(const BlockRef<T, T>* refs, int count,
   // Inputs at a time: blocks of 4 are the narrowest that are meant to be fast.
   constexpr int kUnroll = 4;
   // Lines of memory that the weights of as many inputs and kGroup outputs fill.
-  constexpr int kLine = 64;
-  constexpr int kFarLines = (kUnroll * kGroup * int{sizeof(T)} - 1) / kLine + 1;
+  constexpr int kFarLines =
+      (kUnroll * kGroup * int{sizeof(T)} - 1) / kCacheLine + 1;
   typedef Vector<T, kLanes> V;
   const int64_t width = kBlockOutputs > 0 ? kBlockOutputs : group.block_outputs;
   // From one input to the next, and from one output to the next.
@@ -191,7 +191,7 @@ void AccumulateRows(const BlockRef<T, T>* refs, int count,
       next += kUnroll * kRows * sizeof(T);
       if constexpr (!kTranspose) {
 #pragma GCC unroll 4
-        for (int i = 0; i < kFarLines; ++i) PrefetchFar(far + i * kLine);
+        for (int i = 0; i < kFarLines; ++i) PrefetchFar(far + i * kCacheLine);
         far += far_step;
       }
       w += kUnroll * step;
@@ -246,17 +246,12 @@ void LesserGroups(GroupKernel<T>* kernels) {
   }
 }
 
-// Groups of kGroup outputs, and what is left over of them.
-template <int kGroup, int kVectors, typename T>
-void ChooseGroups(const MatmulProblem& problem, GroupKernel<T>* groups) {
-  const int64_t block_outputs = problem.layout.block_outputs;
-  if (problem.transpose) {
-    LesserGroups<true, kGroup, kVectors, T>(groups);
-    groups[0] = FullGroup<true, kGroup, kVectors, T>(block_outputs);
-  } else {
-    LesserGroups<false, kGroup, kVectors, T>(groups);
-    groups[0] = FullGroup<false, kGroup, kVectors, T>(block_outputs);
-  }
+// Fills groups[0..] with groups of kGroup outputs and what is left over of
+// them.
+template <bool kTranspose, int kGroup, int kVectors, typename T>
+void AllGroups(int64_t block_outputs, GroupKernel<T>* groups) {
+  groups[0] = FullGroup<kTranspose, kGroup, kVectors, T>(block_outputs);
+  LesserGroups<kTranspose, kGroup / 2, kVectors, T>(groups + 1);
 }
 
 template <typename X, typename Stored, int kGroup, int kVectors>
@@ -269,7 +264,12 @@ void MatmulRows(const MatmulTask& task) {
 
   constexpr int kMaxGroups = 8;  // halves of 128, more than any kGroup
   GroupKernel<T> groups[kMaxGroups];
-  ChooseGroups<kGroup, kVectors, T>(problem, groups);
+  const int64_t block_outputs = problem.layout.block_outputs;
+  if (problem.transpose) {
+    AllGroups<true, kGroup, kVectors>(block_outputs, groups);
+  } else {
+    AllGroups<false, kGroup, kVectors>(block_outputs, groups);
+  }
   // About as often are groups accumulated for targets [begin, end).
   const auto steps = [&](int64_t begin, int64_t end) {
     const int64_t chunks =
@@ -282,11 +282,10 @@ void MatmulRows(const MatmulTask& task) {
                                      : task.chunk * task.source_block;
 
   BlockRef<T, T> refs[kMaxChunk + 1];
-  OutputGroup group = {
-      problem.layout.block_outputs, 0, target_block, true, 0, false};
+  OutputGroup group = {block_outputs, 0, target_block, true, 0, false};
   T* tile = static_cast<T*>(task.tile);
   T* last_tile = tile + target_block * kRows * task.tile_targets;
-  TileWriter<T, X> writer(problem, task.target_features);
+  TileWriter<T, X> writer(task);
   LinesAhead next_inputs =
       NextInputs<X>(task, steps(task.target_begin, task.target_end));
   int64_t stop;
@@ -330,7 +329,7 @@ void MatmulRows(const MatmulTask& task) {
       sums += target_block * kRows;
     }
     writer.WriteAll();
-    FinishTile<T, X>(problem, task.target_features, done);
+    FinishTile<T, X>(task, done);
     writer.Start(done);
     T* const swap = tile;
     tile = last_tile;

@@ -40,16 +40,16 @@ Tile<T> TileOf(const MatmulTask& task, int64_t begin, int64_t end, T* sums,
 
 // Rows [n, n + rows) and features [j, j + features) of a tile, to `y`.
 template <typename T, typename X>
-void WriteTile(const MatmulProblem& problem, int64_t target_features,
-               const Tile<T>& tile, int64_t j, int64_t features, int64_t n,
-               int64_t rows, void* y) {
+void WriteTile(const MatmulTask& task, const Tile<T>& tile, int64_t j,
+               int64_t features, int64_t n, int64_t rows, void* y) {
+  const MatmulProblem& problem = *task.problem;
   const T* from = tile.sums + j * tile.feature_stride + n * tile.row_stride;
   const bool rows_inside = tile.row_stride == 1;
   const int64_t outer = rows_inside ? features : rows;
   const int64_t inner = rows_inside ? rows : features;
   const int64_t stride = rows_inside ? tile.feature_stride : tile.row_stride;
   const int64_t to_stride =
-      problem.features_first ? problem.rows : target_features;
+      problem.features_first ? problem.rows : task.target_features;
   const int64_t feature = tile.first + j;
   const int64_t row = tile.row + n;
   X* to =
@@ -65,9 +65,9 @@ void WriteTile(const MatmulProblem& problem, int64_t target_features,
 // Adds the bias to a tile, stores it as the preactivation where that is wanted
 // and applies the activation: what remains is to write it to y.
 template <typename T, typename X>
-void FinishTile(const MatmulProblem& problem, int64_t target_features,
-                const Tile<T>& tile) {
+void FinishTile(const MatmulTask& task, const Tile<T>& tile) {
   constexpr int kLanes = kFullLanes<T>;
+  const MatmulProblem& problem = *task.problem;
   const bool rows_inside = tile.row_stride == 1;
   const int64_t outer = rows_inside ? tile.features : tile.rows;
   const int64_t inner = rows_inside ? tile.rows : tile.features;
@@ -93,8 +93,8 @@ void FinishTile(const MatmulProblem& problem, int64_t target_features,
     });
   }
   if (problem.preactivation != nullptr) {
-    WriteTile<T, X>(problem, target_features, tile, 0, tile.features, 0,
-                    tile.rows, problem.preactivation);
+    WriteTile<T, X>(task, tile, 0, tile.features, 0, tile.rows,
+                    problem.preactivation);
   }
   if (problem.activation != Activation::kNone) {
     for_each_vector([&](Vector<T, kLanes> z, int64_t, int64_t) {
@@ -109,8 +109,7 @@ void FinishTile(const MatmulProblem& problem, int64_t target_features,
 template <typename T, typename X>
 class TileWriter {
  public:
-  TileWriter(const MatmulProblem& problem, int64_t target_features)
-      : problem_(problem), target_features_(target_features) {}
+  explicit TileWriter(const MatmulTask& task) : task_(task) {}
 
   // The last tile must have been written.
   void Start(const Tile<T>& tile) {
@@ -125,9 +124,9 @@ class TileWriter {
     constexpr int64_t kSide = kFullLanes<T>;
     const int64_t features_left = tile_.features - feature_;
     const int64_t rows_left = tile_.rows - row_;
-    WriteTile<T, X>(problem_, target_features_, tile_, feature_,
+    WriteTile<T, X>(task_, tile_, feature_,
                     features_left < kSide ? features_left : kSide, row_,
-                    rows_left < kSide ? rows_left : kSide, problem_.y);
+                    rows_left < kSide ? rows_left : kSide, task_.problem->y);
     row_ += kSide;
     if (row_ < tile_.rows) return;
     row_ = 0;
@@ -140,8 +139,7 @@ class TileWriter {
   }
 
  private:
-  const MatmulProblem& problem_;
-  const int64_t target_features_;
+  const MatmulTask& task_;
   Tile<T> tile_ = {};
   int64_t feature_ = 0;
   int64_t row_ = 0;

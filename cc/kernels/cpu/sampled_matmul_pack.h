@@ -157,12 +157,11 @@ inline void FoldRows(const From* from, int64_t stride, int64_t rows,
 template <int kFold, typename X>
 inline void PrefetchRows(const X* row, int64_t stride, int64_t columns) {
   constexpr int64_t kAhead = 4;
-  constexpr int64_t kLine = 64;
   for (int64_t s = kAhead; s < kAhead + kFold; ++s) {
     const auto begin = reinterpret_cast<uintptr_t>(row) +
                        s * stride * static_cast<int64_t>(sizeof(X));
     const auto end = begin + columns * static_cast<int64_t>(sizeof(X));
-    for (uintptr_t line = begin; line < end; line += kLine) Prefetch(line);
+    for (uintptr_t line = begin; line < end; line += kCacheLine) Prefetch(line);
   }
 }
 
