@@ -9,15 +9,13 @@
 // milliseconds. It goes on running, so that a benchmark can ask between its
 // rounds.
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "cc/base/isa.h"
+#include "cc/benchmarks/seconds_together.h"
 
 namespace blocksparse {
 namespace {
@@ -63,25 +61,11 @@ Sums SumsOf(Isa isa) {
 
 // Seconds that `threads` threads take for `steps` steps each.
 double Seconds(const Sums& sums, int threads, int64_t steps) {
-  std::atomic<int> waiting{threads};
   std::atomic<float> sink{0};
-  const auto run = [&] {
-    --waiting;
-    while (waiting > 0) {
-    }
+  return SecondsTogether(threads, [&](int) {
     // The sums tend to shift / (1 - scale) = 1: no overflow, no subnormals.
     sink = sums.run(steps, 0.5f, 0.5f);
-  };
-  std::vector<std::thread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back(run);
-  while (waiting > 1) {
-  }
-  const auto start = std::chrono::steady_clock::now();
-  run();
-  for (std::thread& thread : others) thread.join();
-  const std::chrono::duration<double> seconds =
-      std::chrono::steady_clock::now() - start;
-  return seconds.count();
+  });
 }
 
 int Main(int threads) {

@@ -10,16 +10,14 @@
 // One order of reading suits one machine, another another, so each line asks
 // for several, and the fastest counts.
 #include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <memory>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "cc/base/isa.h"
+#include "cc/benchmarks/seconds_together.h"
 
 namespace blocksparse {
 namespace {
@@ -75,25 +73,11 @@ constexpr Order kOrders[] = {{1, 0},    {1, 1024}, {1, 2048}, {1, 4096},
 // Seconds in which each thread reads its part of the memory.
 double Seconds(Read read, const char* data, int64_t size, int threads,
                const Order& order) {
-  std::atomic<int> waiting{threads};
   std::atomic<int64_t> sink{0};
   const int64_t part = size / threads / kPage * kPage;
-  const auto run = [&](int index) {
-    --waiting;
-    while (waiting > 0) {
-    }
+  return SecondsTogether(threads, [&](int index) {
     sink += read(data + index * part, part, order.streams, order.ahead);
-  };
-  std::vector<std::thread> others;
-  for (int i = 1; i < threads; ++i) others.emplace_back(run, i);
-  while (waiting > 1) {
-  }
-  const auto start = std::chrono::steady_clock::now();
-  run(0);
-  for (std::thread& thread : others) thread.join();
-  const std::chrono::duration<double> seconds =
-      std::chrono::steady_clock::now() - start;
-  return seconds.count();
+  });
 }
 
 int Main(int threads, int64_t megabytes) {
