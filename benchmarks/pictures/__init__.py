@@ -40,3 +40,21 @@ def lines(run: dict[str, Any], suite: str) -> list[dict[str, Any]]:
     """The lines of a suite; none if it was not run."""
     found: list[dict[str, Any]] = run["suites"].get(suite, {}).get("lines", [])
     return found
+
+
+def panels(rows: int, columns: int, height: float, **shared: bool) -> Any:
+    """A figure and its axes, as rows of panels that are `height` inches high.
+
+    Args:
+      **shared: `sharex`, `sharey` of `matplotlib.pyplot.subplots`.
+    """
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(
+        rows,
+        columns,
+        figsize=(1 + 4.5 * columns, 1 + height * rows),
+        squeeze=False,
+        layout="constrained",
+        **shared,
+    )

@@ -6,7 +6,7 @@ from typing import Any
 from case import PRODUCTS, Measured
 from task import threads_title
 
-from pictures import lines
+from pictures import lines, panels
 
 
 def draw(run: dict[str, Any]) -> Any:
@@ -27,17 +27,8 @@ def draw(run: dict[str, Any]) -> Any:
     shapes = shapes[:3]
     if not shapes:
         return None
-    import matplotlib.pyplot as plt
-
     threads = sorted({each.threads for each in chosen})
-    figure, all_axes = plt.subplots(
-        len(shapes),
-        len(threads),
-        figsize=(1 + 4.5 * len(threads), 1 + 2.5 * len(shapes)),
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
+    figure, all_axes = panels(len(shapes), len(threads), 2.5, sharey=True)
     width = 0.8 / len(PRODUCTS)
     for row, shape in zip(all_axes, shapes, strict=True):
         here = [each for each in chosen if _shape(each) == shape]

@@ -5,7 +5,7 @@ from typing import Any
 
 from task import threads_title
 
-from pictures import lines
+from pictures import lines, panels
 
 
 def draw(run: dict[str, Any]) -> Any:
@@ -13,18 +13,9 @@ def draw(run: dict[str, Any]) -> Any:
     sweep = lines(run, "rows")
     if len({each["case"]["rows"] for each in sweep}) < 2:
         return None
-    import matplotlib.pyplot as plt
-
     products = list(dict.fromkeys(each["case"]["product"] for each in sweep))
     threads = list(dict.fromkeys(each["threads"] for each in sweep))
-    figure, all_axes = plt.subplots(
-        len(products),
-        len(threads),
-        figsize=(1 + 4.5 * len(threads), 1 + 3.5 * len(products)),
-        sharex=True,
-        squeeze=False,
-        layout="constrained",
-    )
+    figure, all_axes = panels(len(products), len(threads), 3.5, sharex=True)
     for row, product in zip(all_axes, products, strict=True):
         for axes, count in zip(row, threads, strict=True):
             shown = [

@@ -9,7 +9,7 @@ from typing import Any
 from case import Measured
 from task import threads_title
 
-from pictures import lines
+from pictures import lines, panels
 
 
 def draw(run: dict[str, Any]) -> Any:
@@ -18,17 +18,8 @@ def draw(run: dict[str, Any]) -> Any:
     title, curves = _curves(measured)
     if not curves:
         return None
-    import matplotlib.pyplot as plt
-
     threads = sorted({count for count, _ in curves})
-    figure, all_axes = plt.subplots(
-        1,
-        len(threads),
-        figsize=(1 + 4.5 * len(threads), 4.5),
-        sharey=True,
-        squeeze=False,
-        layout="constrained",
-    )
+    figure, all_axes = panels(1, len(threads), 3.5, sharey=True)
     sizes = sorted({size for _, size in curves})
     for axes, count in zip(all_axes[0], threads, strict=True):
         for size in sizes:
