@@ -1,5 +1,5 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-// The two products as data: what to compute, on which memory.
+// The products as data: what to compute, on which memory.
 // Kernels of every device take these.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_PROBLEM_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_PROBLEM_H_
@@ -7,6 +7,7 @@
 #include <cstdint>
 
 #include "cc/base/dtype.h"
+#include "cc/layout/conv_geometry.h"
 #include "cc/layout/layout.h"
 
 namespace blocksparse {
@@ -42,6 +43,53 @@ struct SampledMatmulProblem {
   Dtype blocks_dtype = Dtype::kFloat32;  // of blocks
   const void* a = nullptr;               // [rows, inputs], or [inputs, rows]
   const void* b = nullptr;               // [rows, outputs], or [outputs, rows]
+  const float* gate = nullptr;
+  void* blocks = nullptr;
+};
+
+// y = activation(x * W + bias), where * is a convolution, or with `adjoint` a
+// transposed one: x is then the coarse side of the geometry and y the fine one,
+// else the other way round. W is [taps, inputs, outputs], transposed in its
+// last two with `transpose`. x is [batch, pixels, features], or [batch,
+// features, pixels].
+struct ConvProblem {
+  // Of inputs x outputs. Without `shared_taps` of as many inputs as (input
+  // blocks * taps) have, row c * taps + t of them being tap t of block c.
+  Layout layout;
+  bool shared_taps = true;  // a block has all taps: [taps, b_in, b_out]
+  int64_t inputs = 0;
+  int64_t outputs = 0;
+  ConvGeometry geometry;
+  bool adjoint = false;
+  bool transpose = false;       // x has `outputs` features, y `inputs`
+  bool features_first = false;  // features before pixels
+  Dtype x_dtype = Dtype::kFloat32;       // of x, bias, y and preactivation
+  Dtype blocks_dtype = Dtype::kFloat32;  // of blocks
+  const void* x = nullptr;
+  const void* blocks = nullptr;  // [nnz, b_in, b_out], with taps if shared
+  const float* gate = nullptr;   // [nnz] or null; a block with 0 is skipped
+  const void* bias = nullptr;    // [features of y] or null
+  Activation activation = Activation::kNone;
+  void* y = nullptr;
+  void* preactivation = nullptr;  // like y or null
+};
+
+// The derivative of a convolution for its blocks: block (t, c, k) is the sum
+// over all pixels o of gate * fine[o * stride + t * dilation - padding, c]
+// coarse[o, k]. With `adjoint`, of a transposed convolution: fine has the
+// outputs and coarse the inputs.
+struct ConvSampledProblem {
+  Layout layout;  // as for ConvProblem
+  bool shared_taps = true;
+  int64_t inputs = 0;
+  int64_t outputs = 0;
+  ConvGeometry geometry;
+  bool adjoint = false;
+  bool features_first = false;
+  Dtype x_dtype = Dtype::kFloat32;       // of fine and coarse
+  Dtype blocks_dtype = Dtype::kFloat32;  // of blocks
+  const void* fine = nullptr;
+  const void* coarse = nullptr;
   const float* gate = nullptr;
   void* blocks = nullptr;
 };

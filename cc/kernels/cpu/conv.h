@@ -1,0 +1,47 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Block-sparse convolutions on the CPU: pick a kernel, say how much scratch it
+// needs, run it. The layout of a problem must have passed ParseLayout and
+// ValidateView or, for a sampled one, ValidateViews.
+#ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_CONV_H_
+#define TF_BLOCKSPARSE_CC_KERNELS_CPU_CONV_H_
+
+#include <cstddef>
+#include <cstdint>
+
+#include "cc/base/isa.h"
+#include "cc/base/parallel_for.h"
+#include "cc/kernels/problem.h"
+
+namespace blocksparse {
+
+struct ConvKernel;
+struct ConvSampledKernel;
+
+struct ConvPlan {
+  const ConvKernel* kernel = nullptr;  // null: dtypes not supported
+  int threads = 1;  // workers that pay; at most those asked for
+  size_t scratch_bytes = 0;
+};
+
+// Chooses by dtypes, geometry, block size and instruction set. The result of
+// RunConv does not depend on `threads`. A problem without pixels in y must not
+// be run.
+ConvPlan PlanConv(const ConvProblem& problem, int threads, Isa isa);
+void RunConv(const ConvProblem& problem, const ConvPlan& plan,
+             const Executor& executor, void* scratch);
+
+struct ConvSampledPlan {
+  const ConvSampledKernel* kernel = nullptr;
+  int threads = 1;
+  size_t scratch_bytes = 0;
+};
+
+ConvSampledPlan PlanConvSampled(const ConvSampledProblem& problem, int threads,
+                                Isa isa);
+void RunConvSampled(const ConvSampledProblem& problem,
+                    const ConvSampledPlan& plan, const Executor& executor,
+                    void* scratch);
+
+}  // namespace blocksparse
+
+#endif  // TF_BLOCKSPARSE_CC_KERNELS_CPU_CONV_H_
