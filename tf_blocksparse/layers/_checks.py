@@ -43,18 +43,21 @@ def check_dtype(layer: keras.layers.Layer) -> None:
         )
 
 
-def check_layout(layout: Any, inputs: int | None, units: int) -> None:
-    """Raises unless `layout` is of `(inputs, units)`; None is any number."""
+def check_layout(
+    layout: Any, inputs: int | None, outputs: int, outputs_argument: str
+) -> None:
+    """Raises unless `layout` is of `(inputs, outputs)`; None is any number."""
     if not isinstance(layout, BlockLayout):
         raise ValueError(
             f"layout: got {_arguments.shown(layout)}, expected a BlockLayout; "
             "make one, for instance by BlockLayout(mask, block_size)"
         )
-    expected = (layout.inputs if inputs is None else inputs, units)
+    expected = (layout.inputs if inputs is None else inputs, outputs)
     if layout.shape != expected:
         raise ValueError(
             f"layout: got one of shape {layout.shape}, expected (inputs, "
-            f"units) = {expected}; make it for the sizes of this layer"
+            f"{outputs_argument}) = {expected}; make it for the sizes of this "
+            "layer"
         )
 
 
@@ -92,13 +95,17 @@ def check_shapes(
     layer_name: str,
     values: Mapping[str, np.ndarray],
     weights: Mapping[str, Any],
+    outputs_argument: str,
 ) -> None:
     """Raises unless the values of a weights file fit the weights."""
     got, expected = values["blocks"].shape, tuple(weights["blocks"].shape)
     if got != expected:
+        names = (
+            "nnz, b_in, b_out" if len(got) == 3 else "nnz, taps, b_in, b_out"
+        )
         raise ValueError(
             f"layer {layer_name}: got a file with blocks of shape {got}, that "
-            f"is (nnz, b_in, b_out), expected {expected}; make the layer with "
+            f"is ({names}), expected {expected}; make the layer with "
             "the block_size and the sparsity, or the layout, of the saved one"
         )
     for name, value in values.items():
@@ -107,5 +114,5 @@ def check_shapes(
             raise ValueError(
                 f"layer {layer_name}: got a file with {name} of shape "
                 f"{value.shape}, expected {expected}; make the layer with the "
-                "units and the inputs of the saved one"
+                f"{outputs_argument} and the inputs of the saved one"
             )

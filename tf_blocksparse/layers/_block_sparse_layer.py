@@ -1,0 +1,296 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""What every layer with a block-sparse weight shares."""
+
+import json
+import random
+from collections.abc import Callable
+from typing import Any
+
+import keras
+import numpy as np
+import tensorflow as tf
+
+from tf_blocksparse import _arguments, ops
+from tf_blocksparse.layers import _checks
+from tf_blocksparse.layers._initializers import block_initializer
+from tf_blocksparse.layout import BlockLayout
+
+# Not those that leave their input for Keras's cross-entropies, which is lost
+# inside of the op: sigmoid and softmax.
+_FUSED = ("relu", "gelu", "silu", "tanh")
+# A layout that is larger than this as JSON stays out of the config.
+_CONFIG_BYTES = 64 * 1024
+
+
+class BlockSparseLayer(keras.layers.Layer):
+    """A layer whose weight is blocks, a bias and the layout of the blocks.
+
+    A child's `__init__` calls this one, sets its own attributes and ends with
+    `_choose_layout`; its `build` calls `_add_weights`, and its `call` calls
+    `_product`. The child says what it calls its outputs, how many there are,
+    and, where it has more than a matrix, the shape of its blocks.
+    """
+
+    # Its argument for the number of outputs, and an attribute.
+    _outputs_argument: str
+
+    def __init__(
+        self,
+        *,
+        activation: Any,
+        use_bias: bool,
+        kernel_initializer: Any,
+        bias_initializer: Any,
+        kernel_regularizer: Any,
+        bias_regularizer: Any,
+        activity_regularizer: Any,
+        kernel_constraint: Any,
+        bias_constraint: Any,
+        **kwargs: Any,
+    ) -> None:
+        super().__init__(activity_regularizer=activity_regularizer, **kwargs)
+        self.activation = keras.activations.get(activation)
+        self.use_bias = _arguments.flag("use_bias", use_bias)
+        self.kernel_initializer = keras.initializers.get(kernel_initializer)
+        self.bias_initializer = keras.initializers.get(bias_initializer)
+        self.kernel_regularizer = keras.regularizers.get(kernel_regularizer)
+        self.bias_regularizer = keras.regularizers.get(bias_regularizer)
+        self.kernel_constraint = keras.constraints.get(kernel_constraint)
+        self.bias_constraint = keras.constraints.get(bias_constraint)
+        _checks.check_constraint(self.kernel_constraint)
+        self.blocks: Any = None
+        self.bias: Any = None
+        self.packed_layout: Any = None
+        self.supports_jit = False
+
+    @property
+    def _outputs(self) -> int:
+        return getattr(self, self._outputs_argument)
+
+    def _choose_layout(
+        self,
+        layout: BlockLayout | None,
+        block_size: int | tuple[int, int],
+        sparsity: float,
+        seed: int | None,
+    ) -> None:
+        """Takes the layout that was given, or decides how one is drawn."""
+        self.seed = seed
+        if layout is None:
+            # Drawn now, as Keras's initializers do, not in order of building.
+            self._drawn_seed = random.getrandbits(31) if seed is None else seed
+            self.block_size = _arguments.block_size(block_size)
+            self.sparsity = sparsity
+            # Checks all that can be before the inputs are known.
+            self._random_layout(None)
+            self.sparsity = float(sparsity)
+        else:
+            self._check_layout(layout, None)
+            self.block_size = layout.block_size
+            self.sparsity = layout.sparsity
+        self._given_layout = layout
+
+    def _random_layout(self, inputs: int | None) -> BlockLayout:
+        """A layout for so many inputs; None is any number that is right."""
+        return BlockLayout.random(
+            (inputs or 1, self._outputs),
+            self.block_size,
+            sparsity=self.sparsity,
+            seed=self._drawn_seed,
+        )
+
+    def _check_layout(self, layout: Any, inputs: int | None) -> None:
+        """Raises unless a layout fits the layer; None is any number."""
+        _checks.check_layout(
+            layout, inputs, self._outputs, self._outputs_argument
+        )
+
+    def _blocks_shape(self, layout: BlockLayout) -> tuple[int, ...]:
+        return layout.blocks_shape
+
+    def _layout_tensor(self) -> ops.LayoutTensor:
+        return ops.LayoutTensor(
+            keras.ops.convert_to_tensor(self.packed_layout),
+            self._current_layout.shape,
+            self.block_size,
+        )
+
+    def _initializer(self, layout: BlockLayout) -> Callable[..., Any]:
+        return block_initializer(self.kernel_initializer, layout)
+
+    def _add_weights(self, inputs: int) -> None:
+        """Makes the layout and the weights for so many input features."""
+        layout = self._given_layout
+        if layout is None:
+            layout = self._random_layout(inputs)
+            _checks.warn_of_few_blocks(self.name, layout)
+        self._check_layout(layout, inputs)
+        self.blocks = self.add_weight(
+            name="blocks",
+            shape=self._blocks_shape(layout),
+            initializer=self._initializer(layout),
+            regularizer=self.kernel_regularizer,
+            constraint=self.kernel_constraint,
+        )
+        if self.use_bias:
+            self.bias = self.add_weight(
+                name="bias",
+                shape=(self._outputs,),
+                initializer=self.bias_initializer,
+                regularizer=self.bias_regularizer,
+                constraint=self.bias_constraint,
+            )
+        self.packed_layout = self.add_weight(
+            name="layout",
+            shape=layout.packed.shape,
+            initializer=lambda shape, dtype: keras.ops.convert_to_tensor(
+                layout.packed, dtype=dtype
+            ),
+            dtype="int32",
+            trainable=False,
+            autocast=False,
+        )
+        self._current_layout = layout
+
+    @property
+    def layout(self) -> BlockLayout:
+        """The `BlockLayout` in use: the one given until `build`.
+
+        Raises:
+            AttributeError: before `build`, if no layout was given.
+            ValueError: if the layer's weights hold none.
+            RuntimeError: in a `tf.function`, where weights have no value.
+        """
+        if self.built:
+            if not tf.executing_eagerly():
+                raise RuntimeError(
+                    f"layer {self.name}: got a read of `layout` in a "
+                    "tf.function, expected one outside of it; read it before, "
+                    "or use the tensor `packed_layout`"
+                )
+            self._update_layout(self.packed_layout.numpy())
+            return self._current_layout
+        if self._given_layout is None:
+            raise AttributeError(
+                f"layer {self.name}: got no layout, expected `build` to make "
+                "a random one; call the layer or build it first"
+            )
+        return self._given_layout
+
+    def _update_layout(self, packed: np.ndarray) -> None:
+        # Compared first: Keras reads every property when it saves and loads,
+        # and reading a million blocks anew takes most of a second.
+        current = self._current_layout
+        if not np.array_equal(packed, current.packed):
+            self._current_layout = BlockLayout.from_packed(
+                packed, current.shape, current.block_size
+            )
+
+    def _product(
+        self, op: Callable[..., Any], inputs: Any, *arguments: Any, **names: Any
+    ) -> Any:
+        """An op on the inputs, the blocks and the bias; the activation."""
+        # As in Dense, where autocast doesn't make the two dtypes one.
+        dtype = keras.backend.result_type(inputs.dtype, self.blocks.dtype)
+        bias = None if self.bias is None else keras.ops.cast(self.bias, dtype)
+        layout = self._layout_tensor()
+        fused = _fused(self.activation)
+        outputs = op(
+            keras.ops.convert_to_tensor(inputs, dtype, sparse=False),
+            keras.ops.cast(self.blocks, dtype),
+            layout,
+            *arguments,
+            bias=bias,
+            activation=fused,
+            **names,
+        )
+        return outputs if fused else self.activation(outputs)
+
+    def load_own_variables(self, store: Any) -> None:
+        """Restores blocks, bias and layout, or changes nothing and raises."""
+        weights = self._named_weights()
+        _checks.check_names(self.name, store, weights)
+        if not self.built:
+            return
+        values = {name: np.asarray(store[name]) for name in weights}
+        _checks.check_shapes(self.name, values, weights, self._outputs_argument)
+        # Raises where the file is damaged, before anything is assigned.
+        self._update_layout(values["layout"])
+        for name, weight in weights.items():
+            weight.assign(values[name])
+
+    def save_own_variables(self, store: Any) -> None:
+        """Stores blocks, bias and layout, or nothing and raises."""
+        if self.built:
+            # Raises where `set_weights` or an assignment has damaged it.
+            self._update_layout(self.packed_layout.numpy())
+        for name, weight in self._named_weights().items():
+            store[name] = weight
+
+    def _named_weights(self) -> dict[str, Any]:
+        weights = {"blocks": self.blocks, "bias": self.bias}
+        weights["layout"] = self.packed_layout
+        return {k: v for k, v in weights.items() if v is not None}
+
+    def get_config(self) -> dict[str, Any]:
+        """The arguments; a layout only if it was given."""
+        layout = self._given_layout
+        return {
+            **super().get_config(),
+            "activation": keras.activations.serialize(self.activation),
+            "use_bias": self.use_bias,
+            "kernel_initializer": keras.initializers.serialize(
+                self.kernel_initializer
+            ),
+            "bias_initializer": keras.initializers.serialize(
+                self.bias_initializer
+            ),
+            "kernel_regularizer": keras.regularizers.serialize(
+                self.kernel_regularizer
+            ),
+            "bias_regularizer": keras.regularizers.serialize(
+                self.bias_regularizer
+            ),
+            "kernel_constraint": keras.constraints.serialize(
+                self.kernel_constraint
+            ),
+            "bias_constraint": keras.constraints.serialize(
+                self.bias_constraint
+            ),
+            "block_size": list(self.block_size),
+            "sparsity": self.sparsity,
+            "layout": None if layout is None else _layout_config(layout),
+            "seed": self.seed,
+        }
+
+    @classmethod
+    def from_config(cls, config: dict[str, Any]) -> "BlockSparseLayer":
+        """The layer that `get_config` described."""
+        layout = config.get("layout")
+        if layout is not None:
+            layout = BlockLayout.from_config(layout)
+        return super().from_config({**config, "layout": layout})
+
+
+def _fused(activation: Any) -> str | None:
+    """The op's name for an activation that it applies itself."""
+    # By identity: a function of that name elsewhere may be another one.
+    for name in _FUSED:
+        if activation is getattr(keras.activations, name):
+            return name
+    return None
+
+
+def _layout_config(layout: BlockLayout) -> dict[str, Any]:
+    config = layout.get_config()
+    if len(json.dumps(config)) > _CONFIG_BYTES:
+        # As many random blocks: room for the layout that the weights hold.
+        config = {
+            "inputs": layout.inputs,
+            "outputs": layout.outputs,
+            "block_size": list(layout.block_size),
+            "maker": "random",
+            "sparsity": layout.sparsity,
+            "seed": 0,
+        }
+    return config
