@@ -2,21 +2,11 @@
 #include "cc/layout/layout.h"
 
 #include <limits>
-#include <sstream>
 
+#include "cc/base/message.h"
 #include "cc/base/round_up.h"
 
 namespace blocksparse {
-namespace {
-
-template <typename... Parts>
-std::string Message(const Parts&... parts) {
-  std::ostringstream stream;
-  (stream << ... << parts);
-  return stream.str();
-}
-
-}  // namespace
 
 std::string ParseLayout(const int32_t* packed, int64_t length, int64_t inputs,
                         int64_t outputs, int64_t block_inputs,
