@@ -13,7 +13,7 @@ import sys
 import numpy as np
 import pytest
 
-from tf_blocksparse import _packed, layout
+from tf_blocksparse import _layout_makers, _packed, layout
 from tf_blocksparse.layout import BlockLayout
 
 MASKS = {
@@ -75,9 +75,12 @@ def _dense_by_loops(made, blocks):
 def test_examples_in_docstrings():
     pytest.importorskip("scipy")
     pytest.importorskip("matplotlib")
-    results = doctest.testmod(layout)
-    assert results.attempted > 20
-    assert results.failed == 0
+    for module, least in ((layout, 10), (_layout_makers, 10)):
+        results = doctest.testmod(
+            module, extraglobs={"BlockLayout": BlockLayout, "np": np}
+        )
+        assert results.attempted > least
+        assert results.failed == 0
 
 
 def test_attributes():
@@ -431,7 +434,7 @@ _MASK = _ONE.get_config()
 WRONG = [
     # the mask
     (lambda: BlockLayout([1, 0], 4), r"got shape \(2,\)"),
-    (lambda: BlockLayout(np.ones((2, 2, 2)), 4), r"got shape \(2, 2, 2\)"),
+    (lambda: BlockLayout(np.ones((1, 2, 2, 2)), 4), r"got shape \(1, 2, 2"),
     (lambda: BlockLayout(1, 4), r"got shape \(\)"),
     (lambda: BlockLayout(np.ones((0, 3)), 4), "at least 1 x 1"),
     (lambda: BlockLayout([[1, 0], [1]], 4), "mask: got list that is no array"),

@@ -169,13 +169,23 @@ NUMPY_ONLY = {
     "_layout_config": ["_arguments"],
     "_layout_picture": [],
     "_layout_scipy": ["_arguments", "_packed"],
-    "layout": [
+    "_layout_values": ["_arguments", "_packed"],
+    "_layout_makers": [
         "_arguments",
         "_packed",
         "patterns",
         "_layout_config",
+        "_layout_scipy",
+        "_layout_values",
+    ],
+    "layout": [
+        "_arguments",
+        "_packed",
+        "_layout_config",
+        "_layout_makers",
         "_layout_picture",
         "_layout_scipy",
+        "_layout_values",
     ],
 }
 PARTS = {

@@ -5,9 +5,10 @@ Every failure is a `ValueError` of the form "name: got ..., expected ...; what
 to do". NumPy only, so that layouts need no TensorFlow.
 """
 
+import math
 import numbers
 import reprlib
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -118,15 +119,44 @@ def grid(value: object) -> tuple[int, int]:
     return rows, columns
 
 
-def sizes(
-    shape: object, blocks: object
-) -> tuple[tuple[int, int], tuple[int, int], tuple[int, int]]:
-    """(grid, shape, block_size) of a shape and a block size."""
+class Sizes(NamedTuple):
+    """The sizes of a layout: of a matrix, or with taps of a kernel."""
+
+    taps: int | None
+    grid: tuple[int, int]
+    shape: tuple[int, int]
+    block_size: tuple[int, int]
+
+    @property
+    def packed_grid(self) -> tuple[int, int]:
+        """Rows and columns of the packed vector: a row per input and tap."""
+        return self.grid[0] * (self.taps or 1), self.grid[1]
+
+    @property
+    def mask_shape(self) -> tuple[int, ...]:
+        """(taps, input blocks, output blocks), or without taps."""
+        return self.grid if self.taps is None else (self.taps, *self.grid)
+
+
+def sizes(shape: object, blocks: object) -> Sizes:
+    """The sizes of a matrix's or a kernel's shape and a block size."""
     b_in, b_out = block_size(blocks)
-    advice = "give the features as (inputs, outputs)"
+    advice = (
+        "give the features as (inputs, outputs), or a kernel's shape as "
+        "kernel_size + (inputs, outputs)"
+    )
+    taps = None
+    if isinstance(shape, (tuple, list, np.ndarray)) and len(shape) > 2:
+        taps = math.prod(
+            integer(f"shape[{axis}]", size, 1, None, advice)
+            for axis, size in enumerate(shape[:-2])
+        )
+        shape = shape[-2:]
     inputs, outputs = pair("shape", shape, 1, None, advice)
-    places = grid((-(-inputs // b_in), -(-outputs // b_out)))
-    return places, (inputs, outputs), (b_in, b_out)
+    places = -(-inputs // b_in), -(-outputs // b_out)
+    result = Sizes(taps, places, (inputs, outputs), (b_in, b_out))
+    grid(result.packed_grid)
+    return result
 
 
 def features(name: str, value: object, blocks: int, size: int) -> int:
@@ -138,15 +168,18 @@ def features(name: str, value: object, blocks: int, size: int) -> int:
 
 
 def mask(value: object) -> npt.NDArray[np.bool_]:
-    """`value` as a bool matrix; only 0 and 1 are taken."""
-    expected = "[input blocks, output blocks] of bool, or of 0 and 1"
+    """`value` as a bool array of two axes or three; only 0 and 1 are taken."""
+    expected = (
+        "[input blocks, output blocks], or [taps, input blocks, output blocks]"
+        ", of bool, or of 0 and 1"
+    )
     array = real_array("mask", value, expected)
-    if array.ndim != 2 or not array.size:
+    if array.ndim not in (2, 3) or not array.size:
         raise ValueError(
             f"mask: got shape {array.shape}, expected {expected}, at least "
             "1 x 1; give one row per input block"
         )
-    grid(array.shape)
+    grid((math.prod(array.shape[:-1]), array.shape[-1]))
     if array.dtype != np.bool_:
         other = array[(array != 0) & (array != 1)]
         if other.size:
@@ -155,3 +188,46 @@ def mask(value: object) -> npt.NDArray[np.bool_]:
                 "compare first, for instance mask != 0"
             )
     return array.astype(np.bool_)
+
+
+def spatial(kernel_size: object, taps: int | None) -> tuple[int, ...]:
+    """`kernel_size`, an int or several, of a kernel; () where taps is None."""
+    if taps is None:
+        if kernel_size is not None:
+            raise ValueError(
+                f"kernel_size: got {shown(kernel_size)}, expected None for the "
+                "blocks of a matrix; leave it out"
+            )
+        return ()
+    advice = f"its product is the number of taps of the blocks, {taps}"
+    if isinstance(kernel_size, np.ndarray):
+        kernel_size = kernel_size.tolist()
+    if not isinstance(kernel_size, (tuple, list)):
+        kernel_size = (kernel_size,)
+    size = tuple(
+        integer("kernel_size", each, 1, None, advice) for each in kernel_size
+    )
+    if not size or math.prod(size) != taps:
+        raise ValueError(
+            f"kernel_size: got {shown(size)}, expected {taps} taps; {advice}"
+        )
+    return size
+
+
+def groups(
+    value: object, shape: tuple[int, int], blocks: tuple[int, int]
+) -> int:
+    """`value` as a number of groups, each of whole blocks."""
+    advice = "1 is a layer without groups"
+    number = integer("groups", value, 1, min(shape), advice)
+    if number > 1:
+        for name, features, size in zip(
+            ("inputs", "outputs"), shape, blocks, strict=True
+        ):
+            if features % number or features // number % size:
+                raise ValueError(
+                    f"groups: got {number} for {features} {name}, expected "
+                    f"groups of a multiple of the block size {size}; choose a "
+                    "block size that divides them"
+                )
+    return number

@@ -5,6 +5,7 @@ Either the arguments of the maker, or the mask as text.
 """
 
 import base64
+import math
 import zlib
 from collections.abc import Mapping
 from typing import Any
@@ -22,6 +23,8 @@ _ARGUMENTS: dict[str, set[str]] = {
     "banded": {"bandwidth"},
     "mask": {"mask"},
 }
+# Left out where there are none, or one group.
+_OPTIONAL: dict[str, set[str]] = {"random": {"groups"}}
 
 
 def arguments(config: object) -> dict[str, Any]:
@@ -34,11 +37,13 @@ def arguments(config: object) -> dict[str, Any]:
             f"'maker' one of {sorted(_ARGUMENTS)}; {_ADVICE}"
         )
     expected = {"maker", "inputs", "outputs", "block_size", *_ARGUMENTS[maker]}
+    optional = {"taps", *_OPTIONAL.get(maker, ())}
     # A maker's None stands for a default, which get_config has filled in.
-    if set(copy) != expected or None in copy.values():
+    if set(copy) - optional != expected or None in copy.values():
         raise ValueError(
             f"config: got {_arguments.shown(copy)}, expected a value for each "
-            f"of {sorted(expected)}; {_ADVICE}"
+            f"of {sorted(expected)}, and perhaps of {sorted(optional)}; "
+            f"{_ADVICE}"
         )
     return copy
 
@@ -50,13 +55,13 @@ def encode_mask(mask: npt.NDArray[np.bool_]) -> str:
     )
 
 
-def decode_mask(text: object, grid: tuple[int, int]) -> npt.NDArray[np.bool_]:
-    """The mask of `grid` that `encode_mask` wrote, or `ValueError`."""
-    places = grid[0] * grid[1]
+def decode_mask(text: object, shape: tuple[int, ...]) -> npt.NDArray[np.bool_]:
+    """The mask of `shape` that `encode_mask` wrote, or `ValueError`."""
+    places = math.prod(shape)
     size = (places + 7) // 8
     expected = (
-        f"config['mask']: expected the zlib-compressed bits of {grid[0]} x "
-        f"{grid[1]} blocks in base64"
+        f"config['mask']: expected the zlib-compressed bits of "
+        f"{' x '.join(map(str, shape))} blocks in base64"
     )
     if not isinstance(text, str):
         raise ValueError(f"{expected}, got {_arguments.shown(text)}; {_ADVICE}")
@@ -76,4 +81,4 @@ def decode_mask(text: object, grid: tuple[int, int]) -> npt.NDArray[np.bool_]:
             f"{expected}, got text for another number of blocks; {_ADVICE}"
         )
     bits = np.frombuffer(raw, np.uint8)
-    return np.unpackbits(bits, count=places).reshape(grid).astype(np.bool_)
+    return np.unpackbits(bits, count=places).reshape(shape).astype(np.bool_)

@@ -19,27 +19,30 @@ def text(mask: npt.NDArray[np.bool_]) -> str:
     """`mask` as lines of characters, with a legend; large ones are shrunk.
 
     A character of a shrunk picture stands for a rectangle of blocks, at most
-    one block longer or wider than the others.
+    one block longer or wider than the others; with taps, for those of all taps.
     """
-    rows, columns = mask.shape
-    if rows <= _TEXT_ROWS and columns <= _TEXT_COLUMNS:
+    rows, columns = mask.shape[-2:]
+    if mask.ndim == 2 and rows <= _TEXT_ROWS and columns <= _TEXT_COLUMNS:
         legend = "# block, . none"
         levels = np.where(mask, len(_SHADES) - 1, 0)
     else:
+        taps = mask.reshape(-1, rows, columns)
         row_starts = _starts(rows, _TEXT_ROWS)
         column_starts = _starts(columns, _TEXT_COLUMNS)
         counts = np.add.reduceat(
-            np.add.reduceat(mask, row_starts, axis=0, dtype=np.int64),
+            np.add.reduceat(taps.sum(0, np.int64), row_starts, axis=0),
             column_starts,
             axis=1,
         )
-        areas = np.outer(
+        areas = len(taps) * np.outer(
             np.diff(row_starts, append=rows),
             np.diff(column_starts, append=columns),
         )
         # "none" and "all" are exact, so no single block is lost.
         levels = (counts > 0) + 10 * counts // areas
         legend = "blocks: # all, 9-0 tenths, . none"
+        if mask.ndim == 3:
+            legend += f"; {len(taps)} taps"
     lines = ["".join(_SHADES[level] for level in line) for line in levels]
     return "\n".join(["rows: inputs, columns: outputs; " + legend, *lines])
 
@@ -57,8 +60,9 @@ def plot(layout: "BlockLayout", ax: Any = None) -> Any:
         ax = matplotlib.pyplot.figure().add_subplot()
     rows, columns = layout.grid
     b_in, b_out = layout.block_size
+    mask = layout.mask
     ax.imshow(
-        layout.mask,
+        mask if layout.taps is None else mask.mean(axis=0),
         cmap="Greys",
         vmin=0,
         vmax=1,
@@ -69,8 +73,10 @@ def plot(layout: "BlockLayout", ax: Any = None) -> Any:
     ax.set_ylim(layout.inputs, 0)
     ax.set_xlabel("outputs")
     ax.set_ylabel("inputs")
+    of_taps = "" if layout.taps is None else f" in {layout.taps} taps"
     ax.set_title(
-        f"{layout.nnz} blocks of {b_in} x {b_out}, {layout.sparsity:.1%} sparse"
+        f"{layout.nnz} blocks of {b_in} x {b_out}{of_taps}, "
+        f"{layout.sparsity:.1%} sparse"
     )
     return ax
 

@@ -25,7 +25,7 @@ def read(bsr: Any) -> tuple[npt.NDArray[np.bool_], tuple[int, int], _Array]:
             f"bsr: got {_arguments.shown(bsr)}, expected a SciPy BSR matrix; "
             "convert it by .tobsr(blocksize=(b_in, b_out))"
         )
-    grid, _, block_size = _arguments.sizes(bsr.shape, bsr.blocksize)
+    _, grid, _, block_size = _arguments.sizes(bsr.shape, bsr.blocksize)
     bsr.check_format(full_check=True)
     # Only the first indptr[-1] entries count; SciPy may keep spare ones.
     columns = bsr.indices[: bsr.indptr[-1]].astype(np.int64)
@@ -45,6 +45,12 @@ def read(bsr: Any) -> tuple[npt.NDArray[np.bool_], tuple[int, int], _Array]:
 
 def write(layout: "BlockLayout", blocks: _Array) -> Any:
     """A `bsr_array` of the blocks, zero beyond the last feature."""
+    if layout.taps is not None or blocks.ndim != 3:
+        raise ValueError(
+            f"BlockLayout.to_scipy: got the blocks {blocks.shape} of a kernel, "
+            "expected those of a matrix; a BSR array has two axes, see "
+            "to_dense(blocks, kernel_size)"
+        )
     try:
         from scipy.sparse import bsr_array
     except ImportError as error:

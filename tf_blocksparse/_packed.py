@@ -9,6 +9,9 @@ parts are the forward view: the input blocks of output block k, ascending, are
 `input_index[output_splits[k]:output_splits[k + 1]]`, and their place in that
 list is their place in `blocks`. The last three are the transposed view: the
 output blocks of each input block, with the place in `blocks` of each.
+
+A layout per tap has a row for each input block c and tap t, c * taps + t; its
+`grid` is here (input blocks * taps, output blocks).
 """
 
 from typing import Any, NamedTuple
@@ -44,6 +47,23 @@ def places(
     parts = split(packed, grid)
     counts = np.diff(parts.output_splits)
     return parts.input_index, np.repeat(np.arange(grid[1]), counts)
+
+
+def rows_of(mask: npt.NDArray[np.bool_]) -> npt.NDArray[np.bool_]:
+    """A mask with taps as the one of its packed rows; others as they are."""
+    if mask.ndim == 2:
+        return mask
+    taps, rows, columns = mask.shape
+    return mask.swapaxes(0, 1).reshape(rows * taps, columns)
+
+
+def taps_of(
+    mask: npt.NDArray[np.bool_], taps: int | None
+) -> npt.NDArray[np.bool_]:
+    """The way back from `rows_of`."""
+    if taps is None:
+        return mask
+    return mask.reshape(-1, taps, mask.shape[1]).swapaxes(0, 1)
 
 
 def check_length(grid: tuple[int, int], nnz: int) -> None:

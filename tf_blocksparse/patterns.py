@@ -20,7 +20,7 @@ Mask = npt.NDArray[np.bool_]
 Indices = npt.NDArray[np.int64]
 
 
-def block_count(grid: tuple[int, int], sparsity: float) -> int:
+def block_count(grid: tuple[int, int], sparsity: float, groups: int = 1) -> int:
     """The number of blocks that a sparsity means.
 
     round(n * (1 - sparsity)) of the grid's n places, but at least 1 unless
@@ -29,9 +29,12 @@ def block_count(grid: tuple[int, int], sparsity: float) -> int:
     Args:
       grid: (input blocks, output blocks).
       sparsity: share of places without a block, 0 to 1.
+      groups: the places are those within that many equal rectangles along the
+        diagonal; it divides both sides of the grid.
 
     Raises:
-      ValueError: if the sparsity is no number from 0 to 1.
+      ValueError: if the sparsity is no number from 0 to 1, or `groups` does
+        not divide the grid.
 
     >>> block_count((8, 8), 0.9)
     6
@@ -42,11 +45,14 @@ def block_count(grid: tuple[int, int], sparsity: float) -> int:
     sparsity = _arguments.fraction(
         "sparsity", sparsity, "0.9 leaves a tenth of the blocks"
     )
-    count = round(rows * columns * (1.0 - sparsity))
+    places = rows * columns // _equal_groups(groups, rows, columns)
+    count = round(places * (1.0 - sparsity))
     return count if sparsity == 1.0 else max(count, 1)
 
 
-def balanced_random(grid: tuple[int, int], count: int, seed: int) -> Mask:
+def balanced_random(
+    grid: tuple[int, int], count: int, seed: int, groups: int = 1
+) -> Mask:
     """A random mask in which every input and every output has equal work.
 
     The counts per output block differ by at most one, and so do the counts
@@ -68,6 +74,8 @@ def balanced_random(grid: tuple[int, int], count: int, seed: int) -> Mask:
       grid: (input blocks, output blocks).
       count: number of blocks, 0 to all.
       seed: integer >= 0.
+      groups: blocks lie within that many equal rectangles along the diagonal
+        only, as in `block_diagonal`; it divides both sides of the grid.
 
     Returns:
       bool array `[input blocks, output blocks]` with `count` true entries.
@@ -83,15 +91,21 @@ def balanced_random(grid: tuple[int, int], count: int, seed: int) -> Mask:
     ([2, 2, 2, 2, 2, 2], [3, 3, 3, 3])
     """
     rows, columns = _arguments.grid(grid)
-    places = rows * columns
+    groups = _equal_groups(groups, rows, columns)
+    places = rows * columns // groups
     advice = "the grid has no more places"
     count = _arguments.integer("count", count, 0, places, advice)
     advice = "any will do, 0 for instance"
     seed = _arguments.integer("seed", seed, 0, None, advice)
     words = np.random.PCG64(seed)
-    if 2 * count > places:
-        return ~_deal(rows, columns, places - count, words)
-    return _deal(rows, columns, count, words)
+    if groups == 1:  # without a draw of counts: a seed's mask is for ever
+        return _deal_or_leave_out(rows, columns, count, words)
+    mask = np.zeros((groups, rows // groups, groups, columns // groups), bool)
+    for group, each in enumerate(_counts(groups, count, words)):
+        mask[group, :, group] = _deal_or_leave_out(
+            rows // groups, columns // groups, int(each), words
+        )
+    return mask.reshape(rows, columns)
 
 
 def block_diagonal(grid: tuple[int, int], groups: int | None = None) -> Mask:
@@ -167,6 +181,28 @@ def banded(grid: tuple[int, int], bandwidth: int) -> Mask:
     last = (centre + width) // (2 * columns)
     row = np.arange(rows)[:, None]
     return (row >= first) & (row <= last)
+
+
+def _equal_groups(groups: int, rows: int, columns: int) -> int:
+    advice = "every group needs an input and an output block"
+    most = min(rows, columns)
+    groups = _arguments.integer("groups", groups, 1, most, advice)
+    if rows % groups or columns % groups:
+        raise ValueError(
+            f"groups: got {groups} for a grid of {rows} x {columns} blocks, "
+            "expected a divisor of both; choose another block size, or pad "
+            "the features"
+        )
+    return groups
+
+
+def _deal_or_leave_out(
+    rows: int, columns: int, count: int, words: np.random.PCG64
+) -> Mask:
+    places = rows * columns
+    if 2 * count > places:
+        return ~_deal(rows, columns, places - count, words)
+    return _deal(rows, columns, count, words)
 
 
 def _deal(rows: int, columns: int, count: int, words: np.random.PCG64) -> Mask:

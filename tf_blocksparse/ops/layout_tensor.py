@@ -22,6 +22,8 @@ class LayoutTensor(NamedTuple):
       packed: int32 vector as `BlockLayout.packed`, a tensor or a variable.
       shape: `(inputs, outputs)` in features.
       block_size: `(b_in, b_out)`, or one int for both.
+      taps: of a layout per tap, as `BlockLayout.taps`; None for one of a
+        matrix, or that all taps of a kernel share.
 
     >>> import tensorflow as tf
     >>> from tf_blocksparse import ops
@@ -35,6 +37,7 @@ class LayoutTensor(NamedTuple):
     packed: Any
     shape: tuple[int, int]
     block_size: tuple[int, int] | int
+    taps: int | None = None
 
 
 class Resolved(NamedTuple):
@@ -45,12 +48,19 @@ class Resolved(NamedTuple):
     outputs: int
     block_size: tuple[int, int]
     nnz: int | None  # None: known only when the op runs
+    taps: int | None = None  # None: of a matrix, or shared by all taps
 
     @property
     def grid(self) -> tuple[int, int]:
         """Blocks along the inputs and along the outputs."""
         b_in, b_out = self.block_size
         return -(-self.inputs // b_in), -(-self.outputs // b_out)
+
+    @property
+    def packed_grid(self) -> tuple[int, int]:
+        """Rows and columns of `packed`: each input block has all taps."""
+        rows, columns = self.grid
+        return rows * (self.taps or 1), columns
 
 
 # Weak: a layout's tensor goes with the layout.
@@ -67,7 +77,11 @@ def resolve(layout: BlockLayout | LayoutTensor) -> Resolved:
     """
     if isinstance(layout, BlockLayout):
         return Resolved(
-            _constant(layout), *layout.shape, layout.block_size, layout.nnz
+            _constant(layout),
+            *layout.shape,
+            layout.block_size,
+            layout.nnz,
+            layout.taps,
         )
     if not isinstance(layout, LayoutTensor):
         raise ValueError(
@@ -82,8 +96,14 @@ def resolve(layout: BlockLayout | LayoutTensor) -> Resolved:
         "pass (inputs, outputs) of the weight",
     )
     block_size = _arguments.block_size(layout.block_size)
+    taps = layout.taps
+    if taps is not None:
+        advice = "pass BlockLayout.taps"
+        taps = _arguments.integer(
+            "layout.taps", taps, 1, _arguments.MAX_INT32, advice
+        )
     packed = _convert.tensor("layout.packed", layout.packed)
-    result = Resolved(packed, inputs, outputs, block_size, None)
+    result = Resolved(packed, inputs, outputs, block_size, None, taps)
     if packed.dtype != tf.int32 or packed.shape.rank not in (1, None):
         raise ValueError(
             f"layout.packed: got {packed.dtype.name} of shape {packed.shape}, "
@@ -92,15 +112,27 @@ def resolve(layout: BlockLayout | LayoutTensor) -> Resolved:
     length = packed.shape.num_elements()
     if length is None:
         return result
-    nnz, rest = divmod(length - sum(result.grid) - 2, 3)
+    spare = sum(result.packed_grid) + 2
+    nnz, rest = divmod(length - spare, 3)
     if rest or nnz < 0:
+        of_taps = "" if taps is None else f" and {taps} taps"
         raise ValueError(
-            f"layout.packed: got {length} numbers, expected "
-            f"{sum(result.grid) + 2} + 3 nnz for a weight of {inputs} x "
-            f"{outputs} with blocks of {block_size}; pass the sizes the layout "
-            "was made for"
+            f"layout.packed: got {length} numbers, expected {spare} + 3 nnz "
+            f"for a weight of {inputs} x {outputs} with blocks of {block_size}"
+            f"{of_taps}; pass the sizes the layout was made for"
         )
     return result._replace(nnz=nnz)
+
+
+def resolve_matrix(layout: BlockLayout | LayoutTensor) -> Resolved:
+    """`resolve` for ops on matrices: a layout per tap is refused."""
+    parts = resolve(layout)
+    if parts.taps is not None:
+        raise ValueError(
+            f"layout: got one for each of {parts.taps} taps, expected that of "
+            "a matrix; convolutions take layouts per tap"
+        )
+    return parts
 
 
 def _constant(layout: BlockLayout) -> tf.Tensor:
