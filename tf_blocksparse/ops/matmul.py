@@ -10,7 +10,10 @@ from tf_blocksparse import _arguments
 from tf_blocksparse.layout import BlockLayout
 from tf_blocksparse.ops import _activations, _inputs, _products
 from tf_blocksparse.ops._library import library
-from tf_blocksparse.ops.layout_tensor import LayoutTensor, resolve
+from tf_blocksparse.ops.layout_tensor import LayoutTensor, resolve_matrix
+
+# Attributes that an op's gradients share with it.
+SHARED = ("feature_axis", "inputs", "outputs", "gate_gradient")
 
 
 def matmul(
@@ -68,7 +71,7 @@ def matmul(
     >>> matmul([[1.0, 2.0, 3.0, 4.0]], blocks, layout).numpy()
     array([[10., 10.,  7.,  7.]], dtype=float32)
     """
-    parts = resolve(layout)
+    parts = resolve_matrix(layout)
     axis = _inputs.feature_axis(feature_axis, x)
     transpose = _arguments.flag("transpose", transpose)
     fused, after = _activations.resolve(activation)
@@ -106,29 +109,39 @@ def matmul(
 
 
 @tf.RegisterGradient("Blocksparse>Matmul")
-def _matmul_gradient(op: Any, dy: tf.Tensor) -> list[tf.Tensor | None]:
-    return _products.matmul_gradients(op, dy)
+def _matmul_gradient(op: Any, dy: tf.Tensor) -> _products.Gradients:
+    x, blocks, layout = op.inputs[:3]
+    transpose = op.get_attr("transpose")
+    a, b = (dy, x) if transpose else (x, dy)
+    shared = {name: op.get_attr(name) for name in SHARED}
+
+    def multiply(gate: list[tf.Tensor]) -> tf.Tensor:
+        return library.blocksparse_matmul(
+            dy, blocks, layout, gate, transpose=not transpose, **shared
+        )
+
+    def sample(gate: list[tf.Tensor], dtype: tf.DType) -> tf.Tensor:
+        return library.blocksparse_sampled_matmul(
+            a,
+            b,
+            layout,
+            gate,
+            Tb=dtype,
+            block_size=_products.block_size(blocks, 3, "use ops.matmul"),
+            **shared,
+        )
+
+    return _products.product_gradients(op, multiply, sample)
 
 
 @tf.RegisterGradient("Blocksparse>MatmulFused")
 def _matmul_fused_gradient(
     op: Any, dy: tf.Tensor, dz: tf.Tensor
-) -> list[tf.Tensor | None]:
-    """Plain TensorFlow down to the bias, the bilinear gradients below it."""
-    y, z = op.outputs
-    activation = _text(op.get_attr("activation"))
-    saved = op.get_attr("save_preactivation")
-    if activation in _activations.NEED_PREACTIVATION and not saved:
-        raise ValueError(
-            f"save_preactivation: got False with activation {activation}, "
-            "expected True for the gradient; use ops.matmul"
-        )
-    dz_total = _activations.gradient(activation, dy, y, z)
-    if saved:
-        dz_total += dz
-    gradients = _products.matmul_gradients(op, dz_total)
+) -> _products.Gradients:
+    dz = _products.preactivation_gradient(op, dy, dz, "use ops.matmul")
+    gradients = _matmul_gradient(op, dz)
     if op.get_attr("bias_count"):
-        gradients.append(_bias_gradient(op, dz_total))
+        gradients.append(_bias_gradient(op, dz))
     return gradients
 
 
@@ -137,14 +150,5 @@ def _bias_gradient(op: Any, dz: tf.Tensor) -> tf.Tensor | None:
         return None
     features = op.get_attr("inputs" if op.get_attr("transpose") else "outputs")
     if op.get_attr("feature_axis") == 0:
-        matrix, rows = tf.reshape(dz, [features, -1]), 1
-    else:
-        matrix, rows = tf.reshape(dz, [-1, features]), 0
-    if dz.dtype.size == 2:  # a sum over rows in 16 bits would lose most digits
-        matrix = tf.cast(matrix, tf.float32)
-    return tf.cast(tf.reduce_sum(matrix, axis=rows), dz.dtype)
-
-
-def _text(value: str | bytes) -> str:
-    # Graphs give the attribute as bytes, eager tapes as it was passed.
-    return value.decode() if isinstance(value, bytes) else value
+        return _products.bias_gradient(tf.reshape(dz, [features, -1]), [1])
+    return _products.bias_gradient(tf.reshape(dz, [-1, features]), [0])

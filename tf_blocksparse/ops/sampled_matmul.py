@@ -8,7 +8,8 @@ import tensorflow as tf
 from tf_blocksparse.layout import BlockLayout
 from tf_blocksparse.ops import _inputs, _products
 from tf_blocksparse.ops._library import library
-from tf_blocksparse.ops.layout_tensor import LayoutTensor, resolve
+from tf_blocksparse.ops.layout_tensor import LayoutTensor, resolve_matrix
+from tf_blocksparse.ops.matmul import SHARED
 
 
 def sampled_matmul(
@@ -50,7 +51,7 @@ def sampled_matmul(
     >>> sampled_matmul(a, a, layout).numpy().ravel()
     array([10., 20.], dtype=float32)
     """
-    parts = resolve(layout)
+    parts = resolve_matrix(layout)
     axis = _inputs.feature_axis(feature_axis, a, b)
     dtype = tf.float32
     for value in (b, a):
@@ -96,26 +97,24 @@ def _check_pair(a: tf.Tensor, b: tf.Tensor, axis: int) -> None:
 @tf.RegisterGradient("Blocksparse>SampledMatmul")
 def _sampled_matmul_gradient(
     op: Any, dblocks: tf.Tensor
-) -> list[tf.Tensor | None]:
+) -> _products.Gradients:
     a, b, layout = op.inputs[:3]
-    gate = list(op.inputs[3 : 3 + op.get_attr("gate_count")])
-    shared = _products.shared_attributes(op)
-    da = db = None
-    if _products.is_needed(op, 0):
-        da = library.blocksparse_matmul(
-            b, dblocks, layout, gate, transpose=True, **shared
+    shared = {name: op.get_attr(name) for name in SHARED}
+
+    def multiply(index: int, gate: list[tf.Tensor]) -> tf.Tensor:
+        return library.blocksparse_matmul(
+            (b, a)[index], dblocks, layout, gate, transpose=index == 0, **shared
         )
-    if _products.is_needed(op, 1):
-        db = library.blocksparse_matmul(a, dblocks, layout, gate, **shared)
-    if not (gate and shared["gate_gradient"] and _products.is_needed(op, 3)):
-        return [da, db, None, *(None for _ in gate)]
-    product = library.blocksparse_sampled_matmul(
-        a,
-        b,
-        layout,
-        [],
-        Tb=a.dtype,  # not dblocks', which may have fewer digits
-        block_size=op.get_attr("block_size"),
-        **shared,
-    )
-    return [da, db, None, _products.sum_products(dblocks, product)]
+
+    def sample(dtype: tf.DType) -> tf.Tensor:
+        return library.blocksparse_sampled_matmul(
+            a,
+            b,
+            layout,
+            [],
+            Tb=dtype,
+            block_size=op.get_attr("block_size"),
+            **shared,
+        )
+
+    return _products.sampled_gradients(op, dblocks, multiply, sample)
