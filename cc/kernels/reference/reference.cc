@@ -1,31 +1,13 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 #include "cc/kernels/reference/reference.h"
 
-#include <algorithm>
-#include <cmath>
 #include <vector>
 
 #include "cc/base/element.h"
+#include "cc/kernels/reference/activate.h"
 
 namespace blocksparse {
 namespace {
-
-double Activate(double z, Activation activation) {
-  switch (activation) {
-    case Activation::kRelu:
-      return z < 0 ? 0 : z;
-    case Activation::kGelu:
-      return 0.5 * z * std::erfc(-z * std::sqrt(0.5));
-    case Activation::kSilu:
-      return z / (1 + std::exp(-z));
-    case Activation::kTanh:
-      return std::tanh(z);
-    case Activation::kSigmoid:
-      return 1 / (1 + std::exp(-z));
-    default:
-      return z;
-  }
-}
 
 // Places of element (row, feature) in a matrix stored either way.
 int64_t At(int64_t row, int64_t feature, int64_t rows, int64_t features,
