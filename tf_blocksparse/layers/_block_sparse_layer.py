@@ -1,7 +1,6 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """What every layer with a block-sparse weight shares."""
 
-import json
 import random
 from collections.abc import Callable
 from typing import Any
@@ -11,15 +10,13 @@ import numpy as np
 import tensorflow as tf
 
 from tf_blocksparse import _arguments, ops
-from tf_blocksparse.layers import _checks
+from tf_blocksparse.layers import _checks, _config
 from tf_blocksparse.layers._initializers import block_initializer
 from tf_blocksparse.layout import BlockLayout
 
 # Not those that leave their input for Keras's cross-entropies, which is lost
 # inside of the op: sigmoid and softmax.
 _FUSED = ("relu", "gelu", "silu", "tanh")
-# A layout that is larger than this as JSON stays out of the config.
-_CONFIG_BYTES = 64 * 1024
 
 
 class BlockSparseLayer(keras.layers.Layer):
@@ -27,12 +24,17 @@ class BlockSparseLayer(keras.layers.Layer):
 
     A child's `__init__` calls this one, sets its own attributes and ends with
     `_choose_layout`; its `build` calls `_add_weights`, and its `call` calls
-    `_product`. The child says what it calls its outputs, how many there are,
-    and, where it has more than a matrix, the shape of its blocks.
+    `_product`. What the child has to say are the attributes below.
     """
 
-    # Its argument for the number of outputs, and an attribute.
+    # The name of the argument, and attribute, for the number of outputs.
     _outputs_argument: str
+    # Taps of a kernel; None for a matrix.
+    _taps: int | None = None
+    # Equal runs of features that inputs and outputs are cut into.
+    _groups = 1
+    # Whether the kernel that initializers measure is [..., outputs, inputs].
+    _kernel_is_transposed = False
 
     def __init__(
         self,
@@ -92,11 +94,14 @@ class BlockSparseLayer(keras.layers.Layer):
 
     def _random_layout(self, inputs: int | None) -> BlockLayout:
         """A layout for so many inputs; None is any number that is right."""
+        if inputs is None:
+            inputs = self._groups * self.block_size[0]
         return BlockLayout.random(
-            (inputs or 1, self._outputs),
+            (inputs, self._outputs),
             self.block_size,
             sparsity=self.sparsity,
             seed=self._drawn_seed,
+            groups=self._groups,
         )
 
     def _check_layout(self, layout: Any, inputs: int | None) -> None:
@@ -104,19 +109,13 @@ class BlockSparseLayer(keras.layers.Layer):
         _checks.check_layout(
             layout, inputs, self._outputs, self._outputs_argument
         )
+        _checks.check_taps(layout, self._taps)
+        _checks.check_groups(layout, self._groups)
 
     def _blocks_shape(self, layout: BlockLayout) -> tuple[int, ...]:
-        return layout.blocks_shape
-
-    def _layout_tensor(self) -> ops.LayoutTensor:
-        return ops.LayoutTensor(
-            keras.ops.convert_to_tensor(self.packed_layout),
-            self._current_layout.shape,
-            self.block_size,
-        )
-
-    def _initializer(self, layout: BlockLayout) -> Callable[..., Any]:
-        return block_initializer(self.kernel_initializer, layout)
+        nnz, *block_size = layout.blocks_shape
+        shared = [] if self._taps is None or layout.taps else [self._taps]
+        return (nnz, *shared, *block_size)
 
     def _add_weights(self, inputs: int) -> None:
         """Makes the layout and the weights for so many input features."""
@@ -128,7 +127,12 @@ class BlockSparseLayer(keras.layers.Layer):
         self.blocks = self.add_weight(
             name="blocks",
             shape=self._blocks_shape(layout),
-            initializer=self._initializer(layout),
+            initializer=block_initializer(
+                self.kernel_initializer,
+                layout,
+                taps=self._taps or 1,
+                kernel_is_transposed=self._kernel_is_transposed,
+            ),
             regularizer=self.kernel_regularizer,
             constraint=self.kernel_constraint,
         )
@@ -182,8 +186,9 @@ class BlockSparseLayer(keras.layers.Layer):
         # and reading a million blocks anew takes most of a second.
         current = self._current_layout
         if not np.array_equal(packed, current.packed):
+            taps = [] if current.taps is None else [current.taps]
             self._current_layout = BlockLayout.from_packed(
-                packed, current.shape, current.block_size
+                packed, (*taps, *current.shape), current.block_size
             )
 
     def _product(
@@ -193,7 +198,12 @@ class BlockSparseLayer(keras.layers.Layer):
         # As in Dense, where autocast doesn't make the two dtypes one.
         dtype = keras.backend.result_type(inputs.dtype, self.blocks.dtype)
         bias = None if self.bias is None else keras.ops.cast(self.bias, dtype)
-        layout = self._layout_tensor()
+        layout = ops.LayoutTensor(
+            keras.ops.convert_to_tensor(self.packed_layout),
+            self._current_layout.shape,
+            self._current_layout.block_size,
+            self._current_layout.taps,
+        )
         fused = _fused(self.activation)
         outputs = op(
             keras.ops.convert_to_tensor(inputs, dtype, sparse=False),
@@ -237,29 +247,11 @@ class BlockSparseLayer(keras.layers.Layer):
         layout = self._given_layout
         return {
             **super().get_config(),
-            "activation": keras.activations.serialize(self.activation),
+            **_config.of_objects(self),
             "use_bias": self.use_bias,
-            "kernel_initializer": keras.initializers.serialize(
-                self.kernel_initializer
-            ),
-            "bias_initializer": keras.initializers.serialize(
-                self.bias_initializer
-            ),
-            "kernel_regularizer": keras.regularizers.serialize(
-                self.kernel_regularizer
-            ),
-            "bias_regularizer": keras.regularizers.serialize(
-                self.bias_regularizer
-            ),
-            "kernel_constraint": keras.constraints.serialize(
-                self.kernel_constraint
-            ),
-            "bias_constraint": keras.constraints.serialize(
-                self.bias_constraint
-            ),
             "block_size": list(self.block_size),
             "sparsity": self.sparsity,
-            "layout": None if layout is None else _layout_config(layout),
+            "layout": layout and _config.of_layout(layout, self._groups),
             "seed": self.seed,
         }
 
@@ -279,18 +271,3 @@ def _fused(activation: Any) -> str | None:
         if activation is getattr(keras.activations, name):
             return name
     return None
-
-
-def _layout_config(layout: BlockLayout) -> dict[str, Any]:
-    config = layout.get_config()
-    if len(json.dumps(config)) > _CONFIG_BYTES:
-        # As many random blocks: room for the layout that the weights hold.
-        config = {
-            "inputs": layout.inputs,
-            "outputs": layout.outputs,
-            "block_size": list(layout.block_size),
-            "maker": "random",
-            "sparsity": layout.sparsity,
-            "seed": 0,
-        }
-    return config

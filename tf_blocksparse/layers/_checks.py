@@ -61,6 +61,38 @@ def check_layout(
         )
 
 
+def check_taps(layout: BlockLayout, taps: int | None) -> None:
+    """Raises unless `layout` is of a matrix, or has so many taps."""
+    if layout.taps not in (None, taps):
+        expected = (
+            "one of a matrix; make it from a mask of two axes"
+            if taps is None
+            else f"one of {taps} taps, the product of kernel_size, or one of a "
+            "matrix, which all taps share; make it for this kernel"
+        )
+        raise ValueError(
+            f"layout: got one of {layout.taps} taps, expected {expected}"
+        )
+
+
+def check_groups(layout: BlockLayout, groups: int) -> None:
+    """Raises unless each block has inputs and outputs of one group."""
+    if groups == 1:
+        return
+    _arguments.groups(groups, layout.shape, layout.block_size)
+    rows, columns = layout.grid
+    c, k = np.indices((rows, columns))
+    outside = c * groups // rows != k * groups // columns
+    wrong = np.argwhere(layout.mask & outside)
+    if wrong.size:
+        c, k = wrong[0][-2:]
+        raise ValueError(
+            f"layout: got the block ({c}, {k}), whose inputs and outputs are "
+            f"of two of the {groups} groups, expected none such; make it by "
+            "BlockLayout.random(..., groups=groups), or leave out groups"
+        )
+
+
 def warn_of_few_blocks(layer_name: str, layout: BlockLayout) -> None:
     """Warns if inputs are not read, or outputs constant, for lack of blocks."""
     if 0 < layout.nnz < max(layout.grid):

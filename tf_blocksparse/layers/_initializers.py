@@ -14,22 +14,29 @@ VarianceScaling = keras.initializers.VarianceScaling
 
 
 def block_initializer(
-    initializer: Callable[..., Any], layout: BlockLayout
+    initializer: Callable[..., Any],
+    layout: BlockLayout,
+    taps: int = 1,
+    kernel_is_transposed: bool = False,
 ) -> Callable[..., Any]:
-    """An initializer of the blocks of `layout` made from one for a matrix.
+    """An initializer of the blocks of `layout` made from one for a weight.
 
-    `VarianceScaling` and its children (Glorot, He, Lecun) measure a matrix by
+    `VarianceScaling` and its children (Glorot, He, Lecun) measure a weight by
     its fans. A unit of a sparse layer has `density` times as many on average:
 
-        fan_in = inputs * density,  fan_out = outputs * density
+        fan_in = taps * inputs * density,  fan_out = taps * outputs * density
 
-    and these take the matrix's place. Any other initializer is called with the
-    blocks' shape `[nnz, b_in, b_out]`. Entries of the blocks outside the matrix
-    (where features are no multiple of the block) become zero either way.
+    and these take the weight's place. Any other initializer is called with the
+    blocks' shape, `[nnz, b_in, b_out]` or `[nnz, taps, b_in, b_out]`. Entries
+    of the blocks outside the weight (where features are no multiple of the
+    block) become zero either way.
 
     Args:
         initializer: a Keras initializer, or a callable of shape and dtype.
         layout: the layout of the blocks.
+        taps: of a kernel; 1 for a matrix.
+        kernel_is_transposed: whether Keras takes outputs for inputs, as in
+            its transposed convolutions.
 
     Returns:
         A function of shape and dtype.
@@ -37,7 +44,10 @@ def block_initializer(
 
     def initialize(shape: Any, dtype: Any = None) -> Any:
         if _scales_by_fans(initializer):
-            values = _scaled(initializer, layout, shape, dtype)
+            fans = [taps * size * layout.density for size in layout.shape]
+            if kernel_is_transposed:
+                fans.reverse()
+            values = _scaled(initializer, fans, shape, dtype)
         else:
             values = initializer(shape, dtype=dtype)
         return _zero_padding(values, layout)
@@ -53,10 +63,8 @@ def _scales_by_fans(initializer: Any) -> bool:
     )
 
 
-def _scaled(
-    initializer: Any, layout: BlockLayout, shape: Any, dtype: Any
-) -> Any:
-    fan_in, fan_out = (size * layout.density for size in layout.shape)
+def _scaled(initializer: Any, fans: list[float], shape: Any, dtype: Any) -> Any:
+    fan_in, fan_out = fans
     fan = {
         "fan_in": fan_in,
         "fan_out": fan_out,
@@ -73,12 +81,14 @@ def _scaled(
 
 
 def _zero_padding(values: Any, layout: BlockLayout) -> Any:
-    for axis, (size, block) in enumerate(
-        zip(layout.shape, layout.block_size, strict=True)
+    row, k = _packed.places(layout.packed, layout.packed_grid)
+    places = row // (layout.taps or 1), k
+    for axis, size, block, place in zip(
+        (-2, -1), layout.shape, layout.block_size, places, strict=True
     ):
         if size % block:
-            places = _packed.places(layout.packed, layout.grid)[axis]
-            inside = places[:, None] * block + np.arange(block) < size
-            inside = np.expand_dims(inside, 2 - axis)
-            values = keras.ops.where(inside, values, 0)
+            inside = place[:, None] * block + np.arange(block) < size
+            shape = [layout.nnz] + [1] * (len(values.shape) - 1)
+            shape[axis] = block
+            values = keras.ops.where(np.reshape(inside, shape), values, 0)
     return values
