@@ -49,13 +49,25 @@ def blocks_tensor(blocks: Any, layout: Resolved, hint: Any) -> tf.Tensor:
 
     The dtype of `hint`, if it is a tensor, decides that of other values.
     """
-    dtype_hint = hint.dtype if is_tensor(hint) else None
-    blocks = _convert.tensor("blocks", blocks, dtype_hint=dtype_hint)
     expected = [layout.nnz, *layout.block_size]
+    return check_blocks(blocks_value(blocks, hint), expected, "")
+
+
+def blocks_value(blocks: Any, hint: Any) -> tf.Tensor:
+    """`blocks` as a tensor of any shape."""
+    dtype_hint = hint.dtype if is_tensor(hint) else None
+    return _convert.tensor("blocks", blocks, dtype_hint=dtype_hint)
+
+
+def check_blocks(
+    blocks: tf.Tensor, expected: list[int | None], taps: str
+) -> tf.Tensor:
+    """`blocks` if its shape may be the expected one, which it then has."""
     if not fits(blocks.shape, expected):
         raise ValueError(
             f"blocks: got shape {blocks.shape}, expected {expected} "
-            "[nnz, b_in, b_out]; pass the layout these blocks were made for"
+            f"[nnz, {taps}b_in, b_out]; pass the layout these blocks were made "
+            "for"
         )
     if not blocks.shape.is_fully_defined():
         # The gradient needs to know the block size.
@@ -67,22 +79,34 @@ def rows_tensor(
     name: str, value: Any, dtype: tf.DType, features: int, axis: int
 ) -> tf.Tensor:
     """`value` as a tensor with `features` along `axis`."""
-    # What is no float at all is `check_dtypes`'s to report.
-    wanted = None if is_tensor(value) or not dtype.is_floating else dtype
-    value = _convert.tensor(name, value, wanted)
+    value = dense_value(name, value, dtype)
     shape = value.shape
     if shape.rank == 0:
         raise ValueError(
             f"{name}: got a scalar, expected {features} features along axis "
             f"{axis}; add an axis"
         )
+    check_features(name, shape, features, axis, "feature_axis")
+    return value
+
+
+def dense_value(name: str, value: Any, dtype: tf.DType) -> tf.Tensor:
+    """`value` as a tensor of any shape; what is none yet gets the dtype."""
+    # What is no float at all is `check_dtypes`'s to report.
+    wanted = None if is_tensor(value) or not dtype.is_floating else dtype
+    return _convert.tensor(name, value, wanted)
+
+
+def check_features(
+    name: str, shape: tf.TensorShape, features: int, axis: int, option: str
+) -> None:
+    """Checks that there may be `features` along `axis`, as `option` says."""
     if shape.rank is not None and shape[axis] not in (None, features):
         raise ValueError(
             f"{name}: got shape {shape}, expected {features} features along "
             f"axis {axis}; pass {name} with that many, the layout that fits "
-            "it, or another feature_axis"
+            f"it, or another {option}"
         )
-    return value
 
 
 def feature_axis(axis: Any, *values: Any) -> int:
@@ -103,14 +127,15 @@ def feature_axis(axis: Any, *values: Any) -> int:
 
 
 def check_dtypes(
-    x: tf.DType, blocks: tf.DType, layout: Resolved, axis: int
+    x: tf.DType, blocks: tf.DType, layout: Resolved, **options: Any
 ) -> None:
-    """Checks that there is a kernel."""
+    """Checks that there is a kernel; `options` are what else it depends on."""
     if (x, blocks) not in DTYPES:
         supported = ", ".join(sorted(f"{a.name} x {b.name}" for a, b in DTYPES))
+        named = ", ".join(f"{name} {value}" for name, value in options.items())
         raise ValueError(
             f"dtype: got x of {x.name} and blocks of {blocks.name} (block size "
-            f"{layout.block_size}, feature_axis {axis}, device CPU), expected "
+            f"{layout.block_size}, {named}, device CPU), expected "
             f"one of {supported}; cast with tf.cast"
         )
 

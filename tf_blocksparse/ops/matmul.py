@@ -80,7 +80,7 @@ def matmul(
     if transpose:
         x_features, y_features = y_features, x_features
     x = _inputs.rows_tensor("x", x, blocks.dtype, x_features, axis)
-    _inputs.check_dtypes(x.dtype, blocks.dtype, parts, axis)
+    _inputs.check_dtypes(x.dtype, blocks.dtype, parts, feature_axis=axis)
     gates, gate_gradient = _inputs.gate_list(gate, parts.nnz)
     biases = _inputs.bias_list(bias, x.dtype, y_features)
     attributes = {

@@ -60,7 +60,7 @@ def sampled_matmul(
     a = _inputs.rows_tensor("a", a, dtype, parts.inputs, axis)
     b = _inputs.rows_tensor("b", b, dtype, parts.outputs, axis)
     _check_pair(a, b, axis)
-    _inputs.check_dtypes(a.dtype, a.dtype, parts, axis)
+    _inputs.check_dtypes(a.dtype, a.dtype, parts, feature_axis=axis)
     gates, gate_gradient = _inputs.gate_list(gate, parts.nnz)
     return library.blocksparse_sampled_matmul(
         a,
