@@ -199,19 +199,29 @@ def spatial(kernel_size: object, taps: int | None) -> tuple[int, ...]:
                 "blocks of a matrix; leave it out"
             )
         return ()
-    advice = f"its product is the number of taps of the blocks, {taps}"
-    if isinstance(kernel_size, np.ndarray):
-        kernel_size = kernel_size.tolist()
-    if not isinstance(kernel_size, (tuple, list)):
-        kernel_size = (kernel_size,)
-    size = tuple(
-        integer("kernel_size", each, 1, None, advice) for each in kernel_size
-    )
-    if not size or math.prod(size) != taps:
+    size = kernel_size_of(kernel_size)
+    if math.prod(size) != taps:
         raise ValueError(
-            f"kernel_size: got {shown(size)}, expected {taps} taps; {advice}"
+            f"kernel_size: got {shown(kernel_size)}, expected {taps} taps; "
+            "pass the one that the blocks were made for"
         )
     return size
+
+
+def kernel_size_of(value: object) -> tuple[int, ...]:
+    """`value`, an int or several, as the sizes of a kernel's spatial axes."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    sizes = value if isinstance(value, (tuple, list)) else (value,)
+    advice = "give the kernel's size along each spatial axis"
+    if not sizes:
+        raise ValueError(
+            f"kernel_size: got {shown(value)}, expected at least one integer; "
+            f"{advice}"
+        )
+    return tuple(
+        integer("kernel_size", size, 1, None, advice) for size in sizes
+    )
 
 
 def groups(

@@ -15,7 +15,9 @@ import pytest
         "ops.layout_tensor",
         "ops.matmul",
         "ops.sampled_matmul",
-        "reference",
+        "reference.conv",
+        "reference.dense",
+        "reference.matmul",
         "testing",
     ],
 )

@@ -1,30 +1,37 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """`to_dense` and `from_dense`: between blocks and the whole weight."""
 
+import math
 from typing import Any
 
-import numpy as np
 import tensorflow as tf
 
-from tf_blocksparse import _packed
+from tf_blocksparse import _arguments
 from tf_blocksparse.layout import BlockLayout
-from tf_blocksparse.ops import _convert, _inputs
+from tf_blocksparse.ops import _convert, _inputs, _places
 from tf_blocksparse.ops.layout_tensor import LayoutTensor, Resolved, resolve
 
 
-def to_dense(blocks: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
+def to_dense(
+    blocks: Any,
+    layout: BlockLayout | LayoutTensor,
+    kernel_size: int | tuple[int, ...] | None = None,
+) -> tf.Tensor:
     """The whole weight that blocks stand for, 0 where there is no block.
 
     To look at a weight, or to hand it to code that knows only dense ones; it
     takes the memory of the dense weight. Differentiable to any order.
 
     Args:
-      blocks: `[nnz, b_in, b_out]` of any dtype. Entries beyond the edge are
+      blocks: `[nnz, b_in, b_out]` of any dtype; of a kernel whose taps share
+        the layout, `[nnz, taps, b_in, b_out]`. Entries beyond the edge are
         ignored, and their gradient is 0.
       layout: which blocks these are.
+      kernel_size: of a kernel, its spatial axes; taps are in their order.
 
     Returns:
-      The weight `[inputs, outputs]` of the same dtype.
+      The weight `[inputs, outputs]` of the same dtype; a kernel as
+      `[*kernel_size, inputs, outputs]`.
 
     Raises:
       ValueError: if shapes don't fit, or a known layout is none.
@@ -36,17 +43,33 @@ def to_dense(blocks: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
     >>> to_dense([[[2.0]], [[3.0]]], layout).numpy()
     array([[2., 0.],
            [0., 3.]], dtype=float32)
+    >>> to_dense(tf.ones([2, 9, 1, 1]), layout, kernel_size=(3, 3)).shape
+    TensorShape([3, 3, 2, 2])
     """
     parts = resolve(layout)
-    blocks = _inputs.blocks_tensor(blocks, parts, hint=None)
+    blocks = _convert.tensor("blocks", blocks)
+    spatial = _spatial_of_blocks(blocks.shape, parts, kernel_size)
     b_in, b_out = parts.block_size
-    rows, columns = parts.grid
-    places = _places(parts, layout)
-    tiles = tf.scatter_nd(places, blocks, [rows, columns, b_in, b_out])
-    whole = tf.reshape(
-        tf.transpose(tiles, [0, 2, 1, 3]), [rows * b_in, columns * b_out]
+    taps = math.prod(spatial)
+    shared = parts.taps is None and bool(spatial)
+    blocks = _inputs.check_blocks(
+        blocks,
+        [parts.nnz, *([taps] if shared else []), b_in, b_out],
+        "taps, " if shared else "",
     )
-    return whole[: parts.inputs, : parts.outputs]
+    rows, columns = parts.grid
+    tiles = tf.scatter_nd(
+        _places.places(parts, layout),
+        blocks,
+        [*parts.packed_grid, *blocks.shape[1:]],
+    )
+    if shared:
+        tiles = tf.transpose(tiles, [2, 0, 3, 1, 4])
+    else:
+        tiles = tf.reshape(tiles, [rows, taps, columns, b_in, b_out])
+        tiles = tf.transpose(tiles, [1, 0, 3, 2, 4])
+    whole = tf.reshape(tiles, [*spatial, rows * b_in, columns * b_out])
+    return whole[..., : parts.inputs, : parts.outputs]
 
 
 def from_dense(w: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
@@ -56,11 +79,14 @@ def from_dense(w: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
     any order.
 
     Args:
-      w: the weight `[inputs, outputs]` of any dtype.
+      w: the weight `[inputs, outputs]` of any dtype, or a kernel
+        `[spatial..., inputs, outputs]`. Kernels of Keras's transposed
+        convolutions have the last two the other way round.
       layout: which blocks to cut.
 
     Returns:
-      blocks: `[nnz, b_in, b_out]` of the same dtype, 0 beyond the edge.
+      blocks: `[nnz, b_in, b_out]` of the same dtype, 0 beyond the edge; of a
+      kernel `[nnz, taps, b_in, b_out]`, unless the layout is one per tap.
 
     Raises:
       ValueError: if shapes don't fit, or a known layout is none.
@@ -71,72 +97,66 @@ def from_dense(w: Any, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
     >>> layout = BlockLayout([[1, 0], [0, 1]], block_size=1)
     >>> from_dense([[2.0, 4.0], [5.0, 3.0]], layout).numpy().ravel()
     array([2., 3.], dtype=float32)
+    >>> from_dense(tf.ones([3, 3, 2, 2]), layout).shape
+    TensorShape([2, 9, 1, 1])
     """
     parts = resolve(layout)
     w = _convert.tensor("w", w)
-    if not _inputs.fits(w.shape, [parts.inputs, parts.outputs]):
-        raise ValueError(
-            f"w: got shape {w.shape}, expected [{parts.inputs}, "
-            f"{parts.outputs}]; transpose it, or pass the layout that fits it"
-        )
+    is_kernel, taps = _taps_of_weight(w.shape, parts)
     b_in, b_out = parts.block_size
     rows, columns = parts.grid
+    # With a number of taps known only when the graph runs, -1.
+    w = tf.reshape(w, [taps or -1, parts.inputs, parts.outputs])
     padding = [
+        [0, 0],
         [0, rows * b_in - parts.inputs],
         [0, columns * b_out - parts.outputs],
     ]
-    tiles = tf.reshape(tf.pad(w, padding), [rows, b_in, columns, b_out])
-    places = _places(parts, layout)
-    blocks = tf.gather_nd(tf.transpose(tiles, [0, 2, 1, 3]), places)
-    return tf.ensure_shape(blocks, [parts.nnz, b_in, b_out])
+    tiles = tf.reshape(tf.pad(w, padding), [-1, rows, b_in, columns, b_out])
+    if is_kernel and parts.taps is None:
+        tiles = tf.transpose(tiles, [1, 3, 0, 2, 4])
+        shape = [parts.nnz, taps, b_in, b_out]
+    else:
+        tiles = tf.transpose(tiles, [1, 0, 3, 2, 4])
+        tiles = tf.reshape(tiles, [*parts.packed_grid, b_in, b_out])
+        shape = [parts.nnz, b_in, b_out]
+    blocks = tf.gather_nd(tiles, _places.places(parts, layout))
+    return tf.ensure_shape(blocks, shape)
 
 
-def _places(parts: Resolved, layout: BlockLayout | LayoutTensor) -> tf.Tensor:
-    """(input block, output block) of each block, `[nnz, 2]`, checked."""
-    packed = tf.get_static_value(parts.packed)
-    if packed is None:
-        return _places_in_graph(parts)
-    if not isinstance(layout, BlockLayout):
-        shape = parts.inputs, parts.outputs
-        BlockLayout.from_packed(packed, shape, parts.block_size)
-    places = _packed.places(packed, parts.grid)
-    return tf.constant(np.stack(places, axis=1), tf.int32)
+def _spatial_of_blocks(
+    shape: tf.TensorShape, parts: Resolved, kernel_size: Any
+) -> tuple[int, ...]:
+    """The kernel's spatial axes, checked; none of a matrix."""
+    if parts.taps is not None:
+        return _arguments.spatial(kernel_size, parts.taps)
+    if kernel_size is not None:
+        return _arguments.kernel_size_of(kernel_size)
+    if shape.rank == 4:
+        raise ValueError(
+            f"kernel_size: got None with blocks of shape {shape}, expected the "
+            "spatial axes of the kernel; pass them, for instance (3, 3)"
+        )
+    return ()
 
 
-def _places_in_graph(parts: Resolved) -> tf.Tensor:
-    # tf.equal: `==` compares identities in a tf.compat.v1 graph.
-    rows, columns = parts.grid
-    spare = tf.size(parts.packed) - (rows + columns + 2)
-    nnz = spare // 3
-    length = _require(
-        (spare >= 0) & tf.equal(spare % 3, 0),
-        f"got a length other than {rows + columns + 2} + 3 nnz",
-    )
-    with tf.control_dependencies([length]):
-        splits = parts.packed[: columns + 1]
-        inputs = parts.packed[columns + 1 : columns + 1 + nnz]
-    counts = splits[1:] - splits[:-1]
-    rises = _require(
-        tf.equal(splits[0], 0)
-        & tf.equal(splits[-1], nnz)
-        & tf.reduce_all(splits[1:] >= splits[:-1]),
-        "got output_splits that do not ascend from 0 to nnz",
-    )
-    with tf.control_dependencies([rises]):
-        outputs = tf.repeat(tf.range(columns), counts)
-    in_range = _require(
-        tf.reduce_all((inputs >= 0) & (inputs < rows)),
-        f"got an input_index outside of 0 to {rows - 1}",
-    )
-    next_output = outputs[1:] > outputs[:-1]
-    ascends = _require(
-        tf.reduce_all(next_output | (inputs[1:] > inputs[:-1])),
-        "got inputs that do not ascend within an output",
-    )
-    with tf.control_dependencies([in_range, ascends]):
-        return tf.stack([inputs, outputs], axis=1)
-
-
-def _require(condition: tf.Tensor, wrong: str) -> tf.Operation:
-    advice = "expected a packed layout; pass what BlockLayout.packed gave"
-    return tf.debugging.Assert(condition, [f"layout.packed: {wrong}, {advice}"])
+def _taps_of_weight(
+    shape: tf.TensorShape, parts: Resolved
+) -> tuple[bool, int | None]:
+    """Whether a weight is a kernel, and its number of taps; None: unknown."""
+    if shape.rank is None:
+        return parts.taps is not None, parts.taps or 1
+    spatial = shape.as_list()[:-2]
+    taps = None if None in spatial else math.prod(spatial)
+    if parts.taps is None:
+        fits = taps != 0
+    else:
+        fits = bool(spatial) and taps in (None, parts.taps)
+        taps = parts.taps
+    if not fits or not _inputs.fits(shape[-2:], [parts.inputs, parts.outputs]):
+        kernel = "" if parts.taps is None else f"{parts.taps} taps, "
+        raise ValueError(
+            f"w: got shape {shape}, expected [{kernel}{parts.inputs}, "
+            f"{parts.outputs}]; transpose it, or pass the layout that fits it"
+        )
+    return bool(spatial), taps
