@@ -2,17 +2,27 @@
 """Functions on block-sparse weights, differentiable to any order.
 
 `matmul` and `sampled_matmul` are the two products from which all layers and
-gradients are made; `to_dense` and `from_dense` convert.
+gradients are made, `conv` (with `conv_transpose`) and `conv_sampled` the same
+of convolutions; `to_dense` and `from_dense` convert.
 """
 
 from tf_blocksparse.ops._library import library_path
+from tf_blocksparse.ops.conv import conv
+from tf_blocksparse.ops.conv_sampled import conv_sampled
+from tf_blocksparse.ops.conv_transpose import conv_transpose
 from tf_blocksparse.ops.dense import from_dense, to_dense
+from tf_blocksparse.ops.edge_bias import edge_bias, edge_bias_patterns
 from tf_blocksparse.ops.layout_tensor import LayoutTensor
 from tf_blocksparse.ops.matmul import matmul
 from tf_blocksparse.ops.sampled_matmul import sampled_matmul
 
 __all__ = [
     "LayoutTensor",
+    "conv",
+    "conv_sampled",
+    "conv_transpose",
+    "edge_bias",
+    "edge_bias_patterns",
     "from_dense",
     "library_path",
     "matmul",

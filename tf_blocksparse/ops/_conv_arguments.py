@@ -198,6 +198,11 @@ def _padding(value: Any, reach: Sizes) -> tuple[str, Sizes]:
     return "EXPLICIT", zeros
 
 
+def sizes(name: str, value: Any, rank: int) -> Sizes:
+    """`value` as the spatial sizes of a side."""
+    return _each(name, value, rank, 0)
+
+
 def coarse_sizes(
     geometry: Geometry, fine: list[int | None]
 ) -> list[int | None]:
@@ -250,27 +255,27 @@ def fine_sizes(
     geometry: Geometry, coarse: list[int | None], extras: Sizes
 ) -> list[int | None]:
     """Sizes of y of a transposed convolution from those of x."""
-    sizes = [
+    fine = [
         None if size is None else (size - 1) * stride + extra
         for size, stride, extra in zip(
             coarse, geometry.strides, extras, strict=True
         )
     ]
-    for size in sizes:
+    for size in fine:
         if size is not None and not 0 <= size <= _arguments.MAX_INT32:
             raise ValueError(
                 f"padding: got {geometry.explicit_paddings} for an input of "
                 f"{coarse}, expected outputs of 0 to {_arguments.MAX_INT32}, "
-                f"not {sizes}; pad less, or pass output_shape"
+                f"not {fine}; pad less, or pass output_shape"
             )
-    return sizes
+    return fine
 
 
 def output_shape(
     geometry: Geometry, value: Any, coarse: list[int | None]
 ) -> Sizes:
     """`value` as the sizes of y of a transposed convolution, checked."""
-    fine = _each("output_shape", value, geometry.rank, 0)
+    fine = sizes("output_shape", value, geometry.rank)
     for axis, size in enumerate(coarse):
         if size is None or size == _coarse_size(geometry, axis, fine[axis]):
             continue

@@ -25,26 +25,30 @@ class Operands(NamedTuple):
     geometry: Geometry
 
 
+# kernel_size, strides, padding, dilation_rate, data_format: what a user said.
+Said = tuple[Any, Any, Any, Any, Any]
+
+
 def operands(
-    x: Any, blocks: Any, layout: BlockLayout | LayoutTensor, *geometry: Any
+    x: Any, blocks: Any, layout: BlockLayout | LayoutTensor, said: Said
 ) -> Operands:
-    """Checks what a product reads; `geometry` is as the user said it."""
+    """Checks what a convolution reads."""
     parts = resolve(layout)
     blocks = _inputs.blocks_value(blocks, hint=x)
     x = _inputs.dense_value("x", x, blocks.dtype)
-    meant = geometry_of(x, *geometry)
-    check_taps(parts, meant)
+    geometry = geometry_of(x, said)
+    check_taps(parts, geometry)
     sizes = [parts.nnz, *parts.block_size]
     if parts.taps is None:
-        sizes.insert(1, meant.taps)
+        sizes.insert(1, geometry.taps)
         blocks = _inputs.check_blocks(blocks, sizes, "taps, ")
     else:
         blocks = _inputs.check_blocks(blocks, sizes, "")
-    check_side("x", x, parts.inputs, meant)
+    check_side("x", x, parts.inputs, geometry)
     _inputs.check_dtypes(
-        x.dtype, blocks.dtype, parts, data_format=meant.data_format
+        x.dtype, blocks.dtype, parts, data_format=geometry.data_format
     )
-    return Operands(x, blocks, parts, meant)
+    return Operands(x, blocks, parts, geometry)
 
 
 def convolve(
@@ -105,12 +109,12 @@ def attributes(
     }
 
 
-def geometry_of(x: tf.Tensor, *geometry: Any) -> Geometry:
+def geometry_of(x: tf.Tensor, said: Said) -> Geometry:
     """The geometry, of x's rank."""
     rank = x.shape.rank
     if rank is not None:
         rank = max(rank - 2, 0)
-    return _conv_arguments.geometry(*geometry, rank)
+    return _conv_arguments.geometry(*said, rank)
 
 
 def check_taps(layout: Resolved, geometry: Geometry) -> None:

@@ -76,16 +76,8 @@ def conv(
     array([[[10.,  6.],
             [18., 10.]]], dtype=float32)
     """
-    operands = _convolve.operands(
-        x,
-        blocks,
-        layout,
-        kernel_size,
-        strides,
-        padding,
-        dilation_rate,
-        data_format,
-    )
+    said = kernel_size, strides, padding, dilation_rate, data_format
+    operands = _convolve.operands(x, blocks, layout, said)
     # The op tells the size of y by the padding.
     out_spatial = _conv_products.sizes_tensor(())
     return _convolve.convolve(

@@ -84,9 +84,8 @@ def conv_sampled(
             dtype = value.dtype
     fine = _inputs.dense_value("fine", fine, dtype)
     coarse = _inputs.dense_value("coarse", coarse, dtype)
-    geometry = _convolve.geometry_of(
-        fine, kernel_size, strides, padding, dilation_rate, data_format
-    )
+    said = kernel_size, strides, padding, dilation_rate, data_format
+    geometry = _convolve.geometry_of(fine, said)
     _convolve.check_taps(parts, geometry)
     features = parts.inputs, parts.outputs
     if transpose:

@@ -76,16 +76,8 @@ def conv_transpose(
     >>> y.numpy().ravel()
     array([  1.,  10., 102.,  20., 200.], dtype=float32)
     """
-    operands = _convolve.operands(
-        x,
-        blocks,
-        layout,
-        kernel_size,
-        strides,
-        padding,
-        dilation_rate,
-        data_format,
-    )
+    said = kernel_size, strides, padding, dilation_rate, data_format
+    operands = _convolve.operands(x, blocks, layout, said)
     if isinstance(padding, str) and padding == "causal":
         raise ValueError(
             "padding: got 'causal', expected another one; pass the number of "
