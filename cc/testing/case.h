@@ -1,21 +1,16 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-// Problems with their memory: operands filled, outputs poisoned with NaN, all
-// of it guarded.
+// Matrix products with their memory.
 #ifndef TF_BLOCKSPARSE_CC_TESTING_CASE_H_
 #define TF_BLOCKSPARSE_CC_TESTING_CASE_H_
 
 #include <functional>
-#include <memory>
 #include <string>
-#include <vector>
 
 #include "cc/kernels/problem.h"
-#include "cc/testing/guarded_buffer.h"
+#include "cc/testing/case_memory.h"
 #include "cc/testing/packed_layout.h"
 
 namespace blocksparse {
-
-enum class GateKind { kNone, kOnes, kMixed };
 
 struct CaseShape {
   const LayoutKind* kind;
@@ -33,9 +28,6 @@ struct CaseShape {
 
   std::string ToString() const;
 };
-
-// How the operands of a case are filled.
-enum class Fill { kIntegers, kUniform };
 
 // A matmul and a sampled matmul on the same operands. Entries of the blocks
 // that lie beyond inputs or outputs are NaN: they must be ignored.
@@ -57,15 +49,9 @@ class Case {
   const SampledMatmulProblem& sampled() const { return sampled_; }
 
  private:
-  void* Allocate(int64_t elements, Dtype dtype);
-  const void* Operand(int64_t elements, Dtype dtype, Fill fill);
-  std::string Compare(const char* name, const void* got, const void* expected,
-                      int64_t elements, Dtype dtype, double tolerance) const;
-
   CaseShape shape_;
+  CaseMemory memory_;
   PackedLayout packed_;
-  std::vector<std::unique_ptr<GuardedBuffer>> buffers_;
-  uint64_t state_ = 1;  // of the generator of operands
   int64_t x_size_ = 0;
   int64_t y_size_ = 0;
   int64_t blocks_size_ = 0;

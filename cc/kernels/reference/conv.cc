@@ -79,16 +79,21 @@ int64_t FinePixel(const ConvGeometry& g, int64_t coarse, int64_t tap) {
   return fine;
 }
 
-// Calls body(image, fine pixel, coarse pixel) for all that `tap` joins.
-template <typename Body>
-void ForEachPair(const ConvGeometry& g, int64_t tap, const Body& body) {
-  for (int64_t coarse = 0; coarse < g.coarse_pixels(); ++coarse) {
-    const int64_t fine = FinePixel(g, coarse, tap);
-    if (fine < 0) continue;
-    for (int64_t image = 0; image < g.batch; ++image) {
-      body(image, fine, coarse);
+struct Pair {
+  int64_t fine;
+  int64_t coarse;
+};
+
+// The pixels that each tap joins.
+std::vector<std::vector<Pair>> PairsOfTaps(const ConvGeometry& g) {
+  std::vector<std::vector<Pair>> pairs(g.taps());
+  for (int64_t tap = 0; tap < g.taps(); ++tap) {
+    for (int64_t coarse = 0; coarse < g.coarse_pixels(); ++coarse) {
+      const int64_t fine = FinePixel(g, coarse, tap);
+      if (fine >= 0) pairs[tap].push_back({fine, coarse});
     }
   }
+  return pairs;
 }
 
 }  // namespace
@@ -99,18 +104,21 @@ void ReferenceConv(const ConvProblem& p) {
                p.transpose ? p.outputs : p.inputs, p.features_first};
   const Side y{p.adjoint ? g.fine_pixels() : g.coarse_pixels(),
                p.transpose ? p.inputs : p.outputs, p.features_first};
+  const std::vector<std::vector<Pair>> pairs = PairsOfTaps(g);
   std::vector<double> z(g.batch * y.pixels * y.features, 0.0);
   ForEachWeight(p, [&](const Weight& w) {
     const double weight =
         w.gate * LoadElement(p.blocks, p.blocks_dtype, w.place);
     const int64_t source = p.transpose ? w.output : w.input;
     const int64_t target = p.transpose ? w.input : w.output;
-    ForEachPair(g, w.tap, [&](int64_t image, int64_t fine, int64_t coarse) {
-      const int64_t from = p.adjoint ? coarse : fine;
-      const int64_t to = p.adjoint ? fine : coarse;
-      z[y.At(image, to, target)] +=
-          weight * LoadElement(p.x, p.x_dtype, x.At(image, from, source));
-    });
+    for (int64_t image = 0; image < g.batch; ++image) {
+      for (const Pair& pair : pairs[w.tap]) {
+        const int64_t from = p.adjoint ? pair.coarse : pair.fine;
+        const int64_t to = p.adjoint ? pair.fine : pair.coarse;
+        z[y.At(image, to, target)] +=
+            weight * LoadElement(p.x, p.x_dtype, x.At(image, from, source));
+      }
+    }
   });
   for (int64_t image = 0; image < g.batch; ++image) {
     for (int64_t pixel = 0; pixel < y.pixels; ++pixel) {
@@ -133,6 +141,7 @@ void ReferenceConvSampled(const ConvSampledProblem& p) {
                        p.features_first};
   const Side coarse_side{g.coarse_pixels(), p.adjoint ? p.inputs : p.outputs,
                          p.features_first};
+  const std::vector<std::vector<Pair>> pairs = PairsOfTaps(g);
   const int64_t size = p.layout.nnz * (p.shared_taps ? g.taps() : 1) *
                        p.layout.block_inputs * p.layout.block_outputs;
   for (int64_t i = 0; i < size; ++i) {
@@ -142,12 +151,14 @@ void ReferenceConvSampled(const ConvSampledProblem& p) {
     const int64_t fine_feature = p.adjoint ? w.output : w.input;
     const int64_t coarse_feature = p.adjoint ? w.input : w.output;
     double sum = 0;
-    ForEachPair(g, w.tap, [&](int64_t image, int64_t fine, int64_t coarse) {
-      sum += LoadElement(p.fine, p.x_dtype,
-                         fine_side.At(image, fine, fine_feature)) *
-             LoadElement(p.coarse, p.x_dtype,
-                         coarse_side.At(image, coarse, coarse_feature));
-    });
+    for (int64_t image = 0; image < g.batch; ++image) {
+      for (const Pair& pair : pairs[w.tap]) {
+        sum += LoadElement(p.fine, p.x_dtype,
+                           fine_side.At(image, pair.fine, fine_feature)) *
+               LoadElement(p.coarse, p.x_dtype,
+                           coarse_side.At(image, pair.coarse, coarse_feature));
+      }
+    }
     StoreElement(w.gate * sum, p.blocks, p.blocks_dtype, w.place);
   });
 }
