@@ -99,7 +99,7 @@ class BlockSparseConv1D(_Conv):
     >>> import keras
     >>> from tf_blocksparse.layers import BlockSparseConv1D
     >>> layer = BlockSparseConv1D(
-    ...     64, 5, padding="causal", block_size=16, sparsity=0.75
+    ...     64, 5, padding="causal", block_size=16, sparsity=0.5
     ... )
     >>> tuple(layer(keras.ops.ones((2, 100, 32))).shape)
     (2, 100, 64)
@@ -164,19 +164,19 @@ class BlockSparseConv2D(_Conv):
     >>> from tf_blocksparse.layers import BlockSparseConv2D
     >>> layer = BlockSparseConv2D(
     ...     64, 3, padding="same", activation="relu", block_size=16,
-    ...     sparsity=0.75,
+    ...     sparsity=0.5,
     ... )
     >>> tuple(layer(keras.ops.ones((2, 8, 8, 32))).shape)
     (2, 8, 8, 64)
     >>> tuple(layer.blocks.shape)
-    (2, 9, 16, 16)
+    (4, 9, 16, 16)
     >>> from tf_blocksparse import BlockLayout
-    >>> layout = BlockLayout.random((3, 3, 32, 64), 16, sparsity=0.75, seed=0)
+    >>> layout = BlockLayout.random((3, 3, 32, 64), 16, sparsity=0.5, seed=0)
     >>> layer = BlockSparseConv2D(64, 3, layout=layout)
     >>> tuple(layer(keras.ops.ones((2, 8, 8, 32))).shape)
     (2, 6, 6, 64)
     >>> tuple(layer.blocks.shape)
-    (18, 16, 16)
+    (36, 16, 16)
 
     Args:
         filters: Positive integer, number of output channels.

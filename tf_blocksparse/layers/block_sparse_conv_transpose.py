@@ -221,7 +221,7 @@ class BlockSparseConv3DTranspose(_ConvTranspose):
     >>> import keras
     >>> from tf_blocksparse.layers import BlockSparseConv3DTranspose
     >>> layer = BlockSparseConv3DTranspose(
-    ...     16, 2, strides=2, block_size=16, sparsity=0.5
+    ...     16, 2, strides=2, block_size=8, sparsity=0.5
     ... )
     >>> tuple(layer(keras.ops.ones((2, 4, 4, 4, 32))).shape)
     (2, 8, 8, 8, 16)
