@@ -7,9 +7,12 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
 #include "cc/base/isa.h"
 #include "cc/base/parallel_for.h"
+#include "cc/kernels/cpu/conv_bands.h"
+#include "cc/kernels/cpu/matmul.h"
 #include "cc/kernels/problem.h"
 
 namespace blocksparse {
@@ -19,6 +22,8 @@ struct ConvSampledKernel;
 
 struct ConvPlan {
   const ConvKernel* kernel = nullptr;  // null: dtypes not supported
+  std::vector<ConvBands> bands;        // one, if there is a kernel
+  int64_t tiles = 0;                   // of a band, at most
   int threads = 1;  // workers that pay; at most those asked for
   size_t scratch_bytes = 0;
 };

@@ -3,6 +3,8 @@
 
 #include <vector>
 
+#include "cc/kernels/cpu/conv_table.h"
+
 namespace blocksparse {
 
 #define BLOCKSPARSE_DECLARE(isa)                            \
@@ -11,6 +13,8 @@ namespace blocksparse {
   extern const int kMatmulKernelCount;                      \
   extern const SampledMatmulKernel kSampledMatmulKernels[]; \
   extern const int kSampledMatmulKernelCount;               \
+  extern const ConvKernel kConvKernels[];                   \
+  extern const int kConvKernelCount;                        \
   }
 #if defined(__x86_64__)
 BLOCKSPARSE_DECLARE(avx512)
@@ -52,6 +56,19 @@ KernelList<SampledMatmulKernel> SampledMatmulKernels() {
 #endif
     Append(portable::kSampledMatmulKernels, portable::kSampledMatmulKernelCount,
            kernels);
+    return kernels;
+  }();
+  return {all->data(), all->data() + all->size()};
+}
+
+KernelList<ConvKernel> ConvKernels() {
+  static const auto* const all = [] {
+    auto* kernels = new std::vector<ConvKernel>;
+#if defined(__x86_64__)
+    Append(avx512::kConvKernels, avx512::kConvKernelCount, kernels);
+    Append(avx2::kConvKernels, avx2::kConvKernelCount, kernels);
+#endif
+    Append(portable::kConvKernels, portable::kConvKernelCount, kernels);
     return kernels;
   }();
   return {all->data(), all->data() + all->size()};

@@ -1,0 +1,236 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Pixels on their way into a convolution's panel, and out of its tiles.
+#ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_CONV_PIXELS_H_
+#define TF_BLOCKSPARSE_CC_KERNELS_CPU_CONV_PIXELS_H_
+
+#include "cc/kernels/cpu/activation.h"
+#include "cc/kernels/cpu/conv_table.h"
+#include "cc/kernels/cpu/transpose.h"
+
+namespace blocksparse {
+namespace BLOCKSPARSE_ISA {
+
+// to[j * to_stride + i] = from[i][j] for i < kLanes, j < columns. Fetches the
+// same of `next`.
+template <typename X, int kLanes, typename T>
+inline void GatherTransposed(const X* const* from, const X* const* next,
+                             int64_t columns, T* to, int64_t to_stride) {
+  int64_t j = 0;
+  for (; j + kLanes <= columns; j += kLanes) {
+    Vector<T, kLanes> square[kLanes];
+#pragma GCC unroll 16
+    for (int r = 0; r < kLanes; ++r) {
+      Prefetch(reinterpret_cast<uintptr_t>(next[r] + j));
+      square[r] = Load<kLanes>(from[r] + j);
+    }
+    TransposeSteps<kLanes / 2, kLanes>(square);
+#pragma GCC unroll 16
+    for (int r = 0; r < kLanes; ++r) {
+      Store<kLanes>(square[r], to + (j + r) * to_stride);
+    }
+  }
+  for (; j < columns; ++j) {
+    for (int r = 0; r < kLanes; ++r) {
+      to[j * to_stride + r] = static_cast<T>(Widen(from[r][j]));
+    }
+  }
+}
+
+// x of the task's band, features last, to [feature][cell].
+template <typename X>
+void PackFeaturesLast(const ConvTask& task) {
+  using T = Compute<X>;
+  constexpr int kLanes = kFullLanes<T>;
+  const int64_t features = task.source_features;
+  const X* const zeros = static_cast<const X*>(task.zeros);
+  T* const panel = static_cast<T*>(task.panel);
+  int64_t pixel = 0;
+  int64_t image = 0;
+  const auto locate = [&](const X** pixels) {
+    for (int i = 0; i < kLanes; ++i) {
+      const int64_t source = pixel < task.cells ? task.source[pixel] : -1;
+      pixels[i] = source < 0 || image >= task.present
+                      ? zeros
+                      : static_cast<const X*>(task.problem->x) +
+                            ((task.image + image) * task.source_pixels +
+                             source) *
+                                features;
+      if (++image == task.images) {
+        image = 0;
+        ++pixel;
+      }
+    }
+  };
+  const X* from[kLanes];
+  const X* next[kLanes];
+  locate(from);
+  // The panel goes on to whole registers.
+  for (int64_t cell = 0; cell < task.cells * task.images; cell += kLanes) {
+    locate(next);
+    GatherTransposed<X, kLanes>(from, next, features, panel + cell,
+                                task.panel_stride);
+    __builtin_memcpy(from, next, sizeof from);
+  }
+}
+
+// The same for x with its features first.
+template <typename X>
+void PackFeaturesFirst(const ConvTask& task) {
+  using T = Compute<X>;
+  const int64_t features = task.source_features;
+  const int64_t images = task.images;
+  for (int64_t image = 0; image < images; ++image) {
+    const X* x = static_cast<const X*>(task.problem->x) +
+                 (task.image + image) * features * task.source_pixels;
+    T* to = static_cast<T*>(task.panel) + image;
+    for (int64_t feature = 0; feature < features; ++feature) {
+      int64_t cell = 0;
+      while (cell < task.cells) {
+        const int64_t source = task.source[cell];
+        // Pixels that follow each other are copied together.
+        int64_t end = cell + 1;
+        if (image >= task.present || source < 0) {
+          to[cell * images] = 0;
+        } else if (images > 1) {
+          to[cell * images] = static_cast<T>(Widen(x[source]));
+        } else {
+          while (end < task.cells && task.source[end] == source + end - cell) {
+            ++end;
+          }
+          CopyRow(x + source, end - cell, to + cell);
+        }
+        cell = end;
+      }
+      x += task.source_pixels;
+      to += task.panel_stride;
+    }
+  }
+}
+
+template <typename X>
+void PackConv(const ConvTask& task) {
+  if (task.problem->features_first) {
+    PackFeaturesFirst<X>(task);
+  } else {
+    PackFeaturesLast<X>(task);
+  }
+}
+
+// Features [j, j + features) of pixels [row, row + kLanes) of a tile of sums,
+// [feature][kRows], to `to`, which is like y; there are at most kLanes of them.
+template <typename T, typename X, int kRows>
+void WriteSquare(const ConvTask& task, const int64_t* pixels, const T* sums,
+                 int64_t first, int64_t features, X* to) {
+  constexpr int kLanes = kFullLanes<T>;
+  if (task.problem->features_first) {
+    for (int64_t j = 0; j < features; ++j) {
+      X* const plane = to + (first + j) * task.target_pixels;
+      for (int r = 0; r < kLanes; ++r) {
+        if (pixels[r] >= 0) Narrow(sums[j * kRows + r], plane + pixels[r]);
+      }
+    }
+    return;
+  }
+  Vector<T, kLanes> square[kLanes];
+#pragma GCC unroll 16
+  for (int r = 0; r < kLanes; ++r) square[r] = Load<kLanes>(sums + r * kRows);
+  TransposeSteps<kLanes / 2, kLanes>(square);
+#pragma GCC unroll 16
+  for (int r = 0; r < kLanes; ++r) {
+    if (pixels[r] < 0) continue;
+    X* const pixel = to + pixels[r] + first;
+    if (features == kLanes) {
+      Store<kLanes>(square[r], pixel);
+    } else {
+      T some[kLanes];
+      Store<kLanes>(square[r], some);
+      CopyRow(some, features, pixel);
+    }
+  }
+}
+
+// Writes a finished tile to y, or to what is like y, a square at a time, see
+// TileWriter of matmul_tile.h.
+template <typename T, typename X, int kRows>
+class PixelWriter {
+ public:
+  explicit PixelWriter(const ConvTask& task)
+      : PixelWriter(task, task.problem->y) {}
+  PixelWriter(const ConvTask& task, void* to)
+      : task_(task), to_(static_cast<X*>(to)) {}
+
+  // Of a tile of sums, [feature][kRows], features [first, first + features).
+  // The last tile must have been written.
+  void Start(const int64_t* pixels, int64_t first, int64_t features,
+             const T* sums) {
+    pixels_ = pixels;
+    first_ = first;
+    left_ = features;
+    sums_ = sums;
+    row_ = 0;
+  }
+
+  void WriteSome() {
+    if (left_ <= 0) return;
+    WriteSquare<T, X, kRows>(task_, pixels_ + row_, sums_ + row_, first_,
+                             left_ < kLanes ? left_ : kLanes, to_);
+    row_ += kLanes;
+    if (row_ < kRows) return;
+    row_ = 0;
+    first_ += kLanes;
+    left_ -= kLanes;
+    sums_ += kLanes * kRows;
+  }
+
+  void WriteAll() {
+    while (left_ > 0) WriteSome();
+  }
+
+ private:
+  static constexpr int kLanes = kFullLanes<T>;
+  const ConvTask& task_;
+  X* to_;
+  const int64_t* pixels_ = nullptr;
+  int64_t first_ = 0;
+  int64_t left_ = 0;  // features
+  const T* sums_ = nullptr;
+  int row_ = 0;
+};
+
+// Adds the bias to a tile, stores it as the preactivation where that is wanted
+// and applies the activation: what remains is to write it to y.
+template <typename T, typename X, int kRows>
+void FinishPixels(const ConvTask& task, const int64_t* pixels, int64_t first,
+                  int64_t features, T* sums) {
+  constexpr int kLanes = kFullLanes<T>;
+  const ConvProblem& problem = *task.problem;
+  const auto for_each_vector = [&](const auto& change) {
+    for (int64_t j = 0; j < features; ++j) {
+      for (int i = 0; i < kRows; i += kLanes) {
+        T* const at = sums + j * kRows + i;
+        Store<kLanes>(change(Load<kLanes>(at), j), at);
+      }
+    }
+  };
+  if (problem.bias != nullptr) {
+    const X* const bias = static_cast<const X*>(problem.bias) + first;
+    for_each_vector([&](Vector<T, kLanes> z, int64_t j) {
+      return z + static_cast<T>(Widen(bias[j]));
+    });
+  }
+  if (problem.preactivation != nullptr) {
+    PixelWriter<T, X, kRows> writer(task, problem.preactivation);
+    writer.Start(pixels, first, features, sums);
+    writer.WriteAll();
+  }
+  if (problem.activation != Activation::kNone) {
+    for_each_vector([&](Vector<T, kLanes> z, int64_t) {
+      return Activate<kLanes, T>(z, problem.activation);
+    });
+  }
+}
+
+}  // namespace BLOCKSPARSE_ISA
+}  // namespace blocksparse
+
+#endif  // TF_BLOCKSPARSE_CC_KERNELS_CPU_CONV_PIXELS_H_
