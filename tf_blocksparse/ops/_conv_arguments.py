@@ -173,13 +173,12 @@ def _padding(value: Any, reach: Sizes) -> tuple[str, Sizes]:
             return "EXPLICIT", tuple(
                 (length + 1) // 2 for length in reach for _ in range(2)
             )
-    if isinstance(value, np.ndarray):
-        value = value.tolist()
-    if not isinstance(value, (tuple, list)):
-        value = (value,) * rank
+    each_axis = value.tolist() if isinstance(value, np.ndarray) else value
+    if not isinstance(each_axis, (tuple, list)):
+        each_axis = (each_axis,) * rank
     pairs = [
         each if isinstance(each, (tuple, list)) else (each, each)
-        for each in value
+        for each in each_axis
     ]
     fits = len(pairs) == rank and all(len(pair) == 2 for pair in pairs)
     try:

@@ -131,15 +131,19 @@ def check_side(
     name: str, value: tf.Tensor, features: int, geometry: Geometry
 ) -> None:
     """Checks rank and features of a side of a convolution."""
-    shape = value.shape
-    if shape.rank not in (None, geometry.rank + 2):
-        raise ValueError(
-            f"{name}: got shape {shape}, expected {geometry.rank + 2} axes: "
-            f"batch, features and {geometry.rank} of pixels; reshape it, or "
-            "pass another kernel_size"
-        )
+    check_rank(name, value, geometry)
     axis = geometry.feature_axis
-    _inputs.check_features(name, shape, features, axis, "data_format")
+    _inputs.check_features(name, value.shape, features, axis, "data_format")
+
+
+def check_rank(name: str, value: tf.Tensor, geometry: Geometry) -> None:
+    """Checks the number of axes of a side of a convolution."""
+    if value.shape.rank not in (None, geometry.rank + 2):
+        raise ValueError(
+            f"{name}: got shape {value.shape}, expected {geometry.rank + 2} "
+            f"axes: batch, features and {geometry.rank} of pixels; reshape it, "
+            "or pass another kernel_size"
+        )
 
 
 def spatial(value: tf.Tensor, geometry: Geometry) -> list[int | None]:

@@ -76,8 +76,7 @@ def edge_bias(
     geometry = _convolve.geometry_of(y, said)
     gain = _inputs.dense_value("gain", gain, y.dtype)
     bias = _inputs.dense_value("bias", bias, y.dtype)
-    features = gain.shape[0 if geometry.feature_axis == 1 else -1]
-    _convolve.check_side("y", y, features, geometry)
+    _convolve.check_rank("y", y, geometry)
     # Those of a transposed convolution are not told by x's.
     output = _convolve.spatial(y, geometry) if transpose else None
     edges = _edges(geometry, input_spatial, output, transpose)
@@ -87,13 +86,16 @@ def edge_bias(
     dtype = y.dtype
     if dtype.size == 2:  # 16 bits are for storage only
         y, gain, bias = (tf.cast(v, tf.float32) for v in (y, gain, bias))
-    pixels = edges.number.size
+    number = edges.number
+    # Number 0 reads a row of its own: what comes of it is not kept.
+    first = geometry.feature_axis == 1
+    row = [[0, 0], [1, 0]] if first else [[1, 0], [0, 0]]
+    gain, bias = tf.pad(gain, row), tf.pad(bias, row)
     # Few pixels alone cost less, unless they are scattered in memory.
-    few = 4 * np.count_nonzero(edges.number) <= pixels
-    if few and geometry.feature_axis == -1:
-        y = _change_rows(y, gain, bias, edges.number.ravel())
+    if not first and 4 * np.count_nonzero(number) <= number.size:
+        y = _change_rows(y, gain, bias, number.ravel())
     else:
-        y = _change_all(y, gain, bias, edges.number, geometry.feature_axis)
+        y = _change_all(y, gain, bias, number, first)
     return tf.cast(y, dtype)
 
 
@@ -248,8 +250,7 @@ def _change_rows(
     places = tf.reshape(places, [-1])
     rows = tf.reshape(y, [-1, features])
     old = tf.reshape(tf.gather(rows, places), [-1, edge.size, features])
-    pattern = number[edge] - 1
-    new = old * tf.gather(gain, pattern) + tf.gather(bias, pattern)
+    new = old * tf.gather(gain, number[edge]) + tf.gather(bias, number[edge])
     rows = tf.tensor_scatter_nd_update(
         rows, places[:, None], tf.reshape(new, [-1, features])
     )
@@ -261,17 +262,12 @@ def _change_all(
     gain: tf.Tensor,
     bias: tf.Tensor,
     number: npt.NDArray[Any],
-    axis: int,
+    features_first: bool,
 ) -> tf.Tensor:
     """Computes everything; keeps what is no edge as it was."""
-    # Number 0 reads a row of its own: what comes of it is not kept.
-    pad = [[0, 0], [1, 0]] if axis == 1 else [[1, 0], [0, 0]]
-    along = 1 if axis == 1 else 0
-    gain, bias = (
-        tf.gather(tf.pad(value, pad), number, axis=along)
-        for value in (gain, bias)
-    )
+    axis = 1 if features_first else 0
+    gain, bias = (tf.gather(v, number, axis=axis) for v in (gain, bias))
     is_edge = number != 0
-    if axis == -1:
+    if not features_first:
         is_edge = is_edge[..., None]
     return tf.where(is_edge, y * gain + bias, y)
