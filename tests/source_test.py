@@ -193,7 +193,7 @@ PARTS = {
     "ops": ["layout", "_arguments", "_packed"],
     "layers": ["ops", "layout", "_arguments", "_packed"],
     "reference": ["ops", "layout", "_packed"],
-    "testing": ["layout"],
+    "testing": ["reference", "layout"],
     "__init__": ["ops", "layers", "layout"],
 }
 

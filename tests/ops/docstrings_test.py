@@ -18,7 +18,9 @@ import pytest
         "reference.conv",
         "reference.dense",
         "reference.matmul",
-        "testing",
+        "testing.conv_problems",
+        "testing.problems",
+        "testing.tolerances",
     ],
 )
 def test_examples(name):
