@@ -11,14 +11,12 @@ from conv_twins import (
     CONV,
     FILTERS,
     GROUPS,
-    KERNEL_SIZE,
     LAYERS,
     SPATIAL,
     TRANSPOSE,
     Twin,
     case_name,
     cases,
-    gathered,
     keras_class,
     kernel,
     make,
@@ -30,7 +28,6 @@ from tf_blocksparse.layers import (
     BlockSparseConv2D,
     BlockSparseConv2DTranspose,
 )
-from tf_blocksparse.layout import BlockLayout
 
 every_layer = pytest.mark.parametrize("kind", LAYERS, ids=case_name)
 
@@ -202,99 +199,6 @@ def test_no_images(kind):
     layer, x = make(kind)
     y = layer(x[:0])
     assert y.shape == (0, *layer.compute_output_shape(x.shape)[1:])
-
-
-# --- Layouts --------------------------------------------------------------
-
-
-@every_layer
-def test_layouts_of_both_kinds(kind):
-    taps = int(np.prod(KERNEL_SIZE[kind.rank]))
-    layer, _ = make(kind, sparsity=0.5, seed=3)
-    assert layer.layout.taps is None
-    assert layer.layout == BlockLayout.random(
-        (22, FILTERS), 4, sparsity=0.5, seed=3
-    )
-    assert tuple(layer.blocks.shape) == (15, taps, 4, 4)
-    layer, _ = make(kind, per_tap=True)
-    assert layer.layout.taps == taps
-    assert tuple(layer.blocks.shape) == layer.layout.blocks_shape
-    assert layer.sparsity == layer.layout.sparsity
-
-
-@pytest.mark.parametrize("per_tap", [False, True])
-def test_layout_can_change_without_a_retrace(per_tap):
-    layer, x = make(BlockSparseConv2D, per_tap=per_tap)
-    call = tf.function(layer)
-    call(x)
-    before = layer.layout
-    taps = [] if before.taps is None else [before.taps]
-    other = BlockLayout.random(
-        (*taps, *before.shape), 4, sparsity=before.sparsity, seed=99
-    )
-    assert other != before
-    layer.packed_layout.assign(other.packed)
-    assert layer.layout == other
-    np.testing.assert_allclose(call(x), Twin(layer)(x), 1e-4, 1e-4)
-    assert call.experimental_get_tracing_count() == 1
-
-
-def test_seed_fixes_the_layout():
-    def layout():
-        layer, _ = make(BlockSparseConv1D, inputs=64)
-        return layer.layout
-
-    keras.utils.set_random_seed(5)
-    first, second = layout(), layout()
-    keras.utils.set_random_seed(5)
-    assert [layout(), layout()] == [first, second]
-    assert first != second
-
-
-# --- Initial values -------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("kind", "name", "fan"),
-    [
-        (CONV[1], "glorot_uniform", 9 * (256 + 512) / 2),
-        (CONV[1], "he_normal", 9 * 256 / 2),
-        (TRANSPOSE[1], "glorot_uniform", 9 * (256 + 512) / 2),
-        # As Keras has it: its kernels are [..., filters, inputs] here.
-        (TRANSPOSE[1], "he_normal", 9 * 512 / 2),
-    ],
-    ids=case_name,
-)
-@pytest.mark.parametrize("sparsity", [0.0, 0.75])
-@pytest.mark.parametrize("per_tap", [False, True])
-def test_variance_follows_the_remaining_fans(
-    kind, name, fan, sparsity, per_tap
-):
-    taps = (9,) if per_tap else ()
-    layout = BlockLayout.random(
-        (*taps, 256, 512), 32, sparsity=sparsity, seed=0
-    )
-    layer = kind(512, 3, kernel_initializer=name, layout=layout)
-    layer.build((None, 5, 5, 256))
-    blocks = layer.blocks.numpy()
-    expected = 1 / (fan * (1 - sparsity))
-    assert np.isclose(blocks.var(), expected, rtol=0.03)
-    if sparsity == 0:
-        theirs = keras_class(kind)(512, 3, kernel_initializer=name)
-        theirs.build((None, 5, 5, 256))
-        variance = theirs.get_weights()[0].var()
-        assert np.isclose(blocks.var(), variance, rtol=0.03)
-
-
-@every_layer
-@pytest.mark.parametrize("per_tap", [False, True])
-def test_padding_of_blocks_is_zero_at_first(kind, per_tap):
-    layer, _ = make(kind, per_tap=per_tap, kernel_initializer="ones")
-    blocks = layer.blocks.numpy()
-    whole = kernel(layer)
-    assert set(np.unique(blocks)) == {0, 1}
-    assert blocks.sum() == whole.sum() > 0
-    np.testing.assert_array_equal(blocks, gathered(layer, whole))
 
 
 # --- As Keras has it ------------------------------------------------------
