@@ -31,8 +31,7 @@ ConvTask FirstTask(const ConvProblem& problem) {
                            task.target_block);
   task.kernel_taps = problem.geometry.taps();
   const ConvGeometry& geometry = problem.geometry;
-  const int64_t fine =
-      geometry.fine[0] * geometry.fine[1] * geometry.fine[2];
+  const int64_t fine = geometry.fine[0] * geometry.fine[1] * geometry.fine[2];
   const int64_t coarse =
       geometry.coarse[0] * geometry.coarse[1] * geometry.coarse[2];
   task.source_pixels = problem.adjoint ? coarse : fine;
@@ -68,8 +67,7 @@ Scratch ScratchOf(const ConvTask& task, const ConvKernel& kernel,
   const ConvProblem& problem = *task.problem;
   const size_t size = kernel.compute_size;
   Scratch scratch;
-  scratch.zeros =
-      AlignScratch(SizeOf(problem.x_dtype) * task.source_features);
+  scratch.zeros = AlignScratch(SizeOf(problem.x_dtype) * task.source_features);
   scratch.panel =
       AlignScratch(size * PanelStride(bands, kernel) * task.source_features);
   // Two at least: one is written while the next is computed.
@@ -130,8 +128,7 @@ void TilePixels(const ConvTask& task, const ConvBands& bands,
                 const std::vector<int64_t>& target,
                 const std::vector<int64_t>& tiles, int rows,
                 std::vector<int64_t>* pixels) {
-  const int64_t step =
-      task.problem->features_first ? 1 : task.target_features;
+  const int64_t step = task.problem->features_first ? 1 : task.target_features;
   const int64_t image_step = task.target_pixels * task.target_features;
   pixels->clear();
   for (const int64_t tile : tiles) {
@@ -166,7 +163,10 @@ ConvPlan PlanConv(const ConvProblem& problem, int threads, Isa isa) {
     if (plan.kernel != nullptr && k->isa != plan.kernel->isa) break;
     const int registers = k->rows / k->lanes;
     const int sums = std::min<int>(k->outputs, task.target_block) * registers;
-    const double slow = sums < 8 ? 2.3 : sums < 16 ? 1.3 : k->outputs == 8 ? 1 : 1.1;
+    const double slow = sums < 8          ? 2.3
+                        : sums < 16       ? 1.3
+                        : k->outputs == 8 ? 1
+                                          : 1.1;
     for (int64_t images = 1; images <= 16; images *= 2) {
       if (images > 1 && images > problem.geometry.batch) break;
       ConvBands bands(problem.geometry, problem.adjoint);
@@ -222,8 +222,8 @@ void RunConv(const ConvProblem& problem, const ConvPlan& plan,
   std::vector<Worker> workers(plan.threads);
   const int64_t image_groups = CeilDiv(problem.geometry.batch, bands.images());
   const int64_t all_bands = image_groups * bands.bands();
-  const int64_t parts = std::min(
-      CeilDiv(TasksFor(plan.threads), all_bands), task.target_blocks);
+  const int64_t parts =
+      std::min(CeilDiv(TasksFor(plan.threads), all_bands), task.target_blocks);
   ParallelFor(limited, all_bands * parts, [&](int64_t index, int number) {
     const int64_t band = index / parts;
     const int64_t part = index % parts;

@@ -29,18 +29,19 @@ struct ConvPlan {
 };
 
 // Chooses by dtypes, geometry, block size and instruction set. The result of
-// RunConv does not depend on `threads`. A problem without pixels in y must not
-// be run.
+// RunConv does not depend on `threads`. There must be pixels in y.
 ConvPlan PlanConv(const ConvProblem& problem, int threads, Isa isa);
 void RunConv(const ConvProblem& problem, const ConvPlan& plan,
              const Executor& executor, void* scratch);
 
 struct ConvSampledPlan {
   const ConvSampledKernel* kernel = nullptr;
+  std::vector<ConvBands> bands;  // one, if there is a kernel
   int threads = 1;
   size_t scratch_bytes = 0;
 };
 
+// There must be pixels in the coarse side.
 ConvSampledPlan PlanConvSampled(const ConvSampledProblem& problem, int threads,
                                 Isa isa);
 void RunConvSampled(const ConvSampledProblem& problem,

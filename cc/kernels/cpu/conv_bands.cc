@@ -205,9 +205,8 @@ void ConvBands::Targets(int64_t band, int64_t phase,
   };
   for (int64_t d = 0; d < box.size[0]; ++d) {
     for (int64_t h = 0; h < box.size[1]; ++h) {
-      const int64_t row =
-          (target(0, d) * axes_[1].target_size + target(1, h)) *
-          axes_[2].target_size;
+      const int64_t row = (target(0, d) * axes_[1].target_size + target(1, h)) *
+                          axes_[2].target_size;
       int64_t* const cells = pixels->data() + d * pitch_[0] + h * pitch_[1];
       for (int64_t w = 0; w < box.size[2]; ++w) cells[w] = row + target(2, w);
     }

@@ -89,8 +89,7 @@ class ConvBands {
   // The source pixel of each cell of an image, or -1.
   void Sources(int64_t band, std::vector<int64_t>* pixels) const;
   // The target pixel of each cell from the band's first one on, or -1.
-  void Targets(int64_t band, int64_t phase,
-               std::vector<int64_t>* pixels) const;
+  void Targets(int64_t band, int64_t phase, std::vector<int64_t>* pixels) const;
   // The first cells, all images counted, of tiles of `rows` cells that cover
   // all target pixels.
   void Tiles(int64_t band, int64_t phase, int64_t rows,

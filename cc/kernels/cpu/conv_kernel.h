@@ -162,8 +162,8 @@ void AccumulatePixels(const BlockRef<T, T>* refs, int count,
   for (int r = 0; r < count; ++r) {
     for (int i = 0; i < lines->at_once && pixel < last_pixel; ++i, ++pixel) {
       if (*pixel >= 0) {
-        PrefetchWrite(reinterpret_cast<const char*>(
-            lines->y + *pixel * lines->element));
+        PrefetchWrite(
+            reinterpret_cast<const char*>(lines->y + *pixel * lines->element));
       }
     }
     const T* w = refs[r].weights + start;
@@ -279,8 +279,8 @@ void CollectTaps(const ConvTask& task, TapWalk* walk, TapChunk<T>* chunk) {
     }
     const int64_t source = walk->source();
     ref.depth = source == last_source ? last_depth : task.source_block;
-    ref.inputs = panel + source * task.source_block * task.panel_stride +
-                 walk->offset();
+    ref.inputs =
+        panel + source * task.source_block * task.panel_stride + walk->offset();
     if (chunk->run_count == 0 ||
         chunk->runs[chunk->run_count - 1].target != walk->target()) {
       chunk->runs[chunk->run_count++] = {walk->target(), chunk->count,
@@ -348,14 +348,15 @@ void ConvPixels(const ConvTask& task) {
         PixelGroup group = {block_outputs, 0, task.tiles[tile],
                             task.panel_stride, fresh};
         const int64_t* const pixels = task.pixels + tile * kRows;
-        LineQueue lines = {
-            pixels, pixels, reinterpret_cast<uintptr_t>(problem.y) + first * static_cast<int64_t>(sizeof(X)),
-            sizeof(X),
-            kRows / (chunk.count * groups + 1) + 1};
+        LineQueue lines = {pixels, pixels,
+                           reinterpret_cast<uintptr_t>(problem.y) +
+                               first * static_cast<int64_t>(sizeof(X)),
+                           sizeof(X), kRows / (chunk.count * groups + 1) + 1};
         if (last_chunk && !problem.features_first) lines.end += kRows;
         for (int i = 0; i < chunk.run_count; ++i) {
           const TapRun& run = chunk.runs[i];
-          T* const run_sums = sums + (run.target - begin) * target_block * kRows;
+          T* const run_sums =
+              sums + (run.target - begin) * target_block * kRows;
           const PixelKernel<T>* kernel = kernels;
           for (group.first = 0; group.first < target_block;
                group.first += kernel->outputs) {

@@ -49,12 +49,12 @@ void PackFeaturesLast(const ConvTask& task) {
   const auto locate = [&](const X** pixels) {
     for (int i = 0; i < kLanes; ++i) {
       const int64_t source = pixel < task.cells ? task.source[pixel] : -1;
-      pixels[i] = source < 0 || image >= task.present
-                      ? zeros
-                      : static_cast<const X*>(task.problem->x) +
-                            ((task.image + image) * task.source_pixels +
-                             source) *
-                                features;
+      pixels[i] =
+          source < 0 || image >= task.present
+              ? zeros
+              : static_cast<const X*>(task.problem->x) +
+                    ((task.image + image) * task.source_pixels + source) *
+                        features;
       if (++image == task.images) {
         image = 0;
         ++pixel;

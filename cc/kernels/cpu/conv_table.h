@@ -39,7 +39,7 @@ struct ConvTask {
   int64_t target_pixels = 0;
   const int64_t* source = nullptr;  // [cells]
   int64_t cells = 0;                // of one image
-  const int64_t* tiles = nullptr;  // first cells
+  const int64_t* tiles = nullptr;   // first cells
   int64_t tile_count = 0;
   // [tiles][rows] where the pixels of their cells are in y, feature 0, or -1.
   const int64_t* pixels = nullptr;
@@ -79,8 +79,64 @@ struct ConvKernel {
   void (*run)(const ConvTask& task);
 };
 
+// One side of a sampled convolution: pixels that are copied to a panel of cells
+// for each feature block.
+struct ConvSide {
+  const void* pixels = nullptr;  // [image, pixel, feature], or features first
+  int64_t image_pixels = 0;
+  int64_t features = 0;
+  int32_t block = 0;
+  const int64_t* source = nullptr;  // [cells], the pixel of a cell or -1
+  int64_t cells = 0;                // of one image
+};
+
+// Some images' bands of a sampled convolution.
+struct ConvSampledTask {
+  const ConvSampledProblem* problem;
+  ConvSide a;           // inputs
+  ConvSide b;           // outputs
+  int64_t image = 0;    // the first one
+  int64_t images = 1;   // beside each other in the panels
+  int64_t present = 1;  // of them that exist
+  int64_t steps = 0;    // cells that are multiplied, all images counted
+  int64_t kernel_taps = 0;
+  // [kernel_taps] cells from one side's to the other's, -1: no pixels
+  const int64_t* tap_offsets = nullptr;
+  bool first_pass = true;  // store, else add to partial
+  bool last_pass = true;   // write blocks, else partial
+  // Blocks of outputs to pack, or pairs to multiply: an input block, and of
+  // each one tap after the other.
+  int64_t begin = 0;
+  int64_t end = 0;
+  void* a_panel = nullptr;      // of this worker: a strip of input blocks
+  void* b_panel = nullptr;      // of everyone: all output blocks
+  const void* zeros = nullptr;  // a pixel of either side
+  void* partial = nullptr;      // sums of earlier passes, like blocks
+  int64_t* strip = nullptr;     // which one a_panel holds, or -1
+};
+
+// Input blocks in a strip: four cache lines of each pixel, or one block.
+static inline int64_t ConvStripBlocks(int64_t block) {
+  constexpr int64_t kFeatures = 64;
+  return block < kFeatures ? kFeatures / block : 1;
+}
+
+struct ConvSampledKernel {
+  const char* name;
+  Isa isa;
+  Dtype x_dtype;
+  Dtype blocks_dtype;
+  int compute_size;
+  // Columns a block of b_panel is padded to, and images that share a register.
+  int64_t (*padded)(int64_t block_outputs);
+  int64_t (*fold)(int64_t block_outputs);
+  void (*pack)(const ConvSampledTask& task);
+  void (*run)(const ConvSampledTask& task);
+};
+
 // All rows of kernels.inc that this build has, best instruction set first.
 KernelList<ConvKernel> ConvKernels();
+KernelList<ConvSampledKernel> ConvSampledKernels();
 
 }  // namespace blocksparse
 

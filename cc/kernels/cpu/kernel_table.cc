@@ -15,6 +15,8 @@ namespace blocksparse {
   extern const int kSampledMatmulKernelCount;               \
   extern const ConvKernel kConvKernels[];                   \
   extern const int kConvKernelCount;                        \
+  extern const ConvSampledKernel kConvSampledKernels[];     \
+  extern const int kConvSampledKernelCount;                 \
   }
 #if defined(__x86_64__)
 BLOCKSPARSE_DECLARE(avx512)
@@ -69,6 +71,21 @@ KernelList<ConvKernel> ConvKernels() {
     Append(avx2::kConvKernels, avx2::kConvKernelCount, kernels);
 #endif
     Append(portable::kConvKernels, portable::kConvKernelCount, kernels);
+    return kernels;
+  }();
+  return {all->data(), all->data() + all->size()};
+}
+
+KernelList<ConvSampledKernel> ConvSampledKernels() {
+  static const auto* const all = [] {
+    auto* kernels = new std::vector<ConvSampledKernel>;
+#if defined(__x86_64__)
+    Append(avx512::kConvSampledKernels, avx512::kConvSampledKernelCount,
+           kernels);
+    Append(avx2::kConvSampledKernels, avx2::kConvSampledKernelCount, kernels);
+#endif
+    Append(portable::kConvSampledKernels, portable::kConvSampledKernelCount,
+           kernels);
     return kernels;
   }();
   return {all->data(), all->data() + all->size()};

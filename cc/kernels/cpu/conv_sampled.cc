@@ -1,0 +1,187 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "cc/base/round_up.h"
+#include "cc/kernels/cpu/conv.h"
+#include "cc/kernels/cpu/conv_table.h"
+#include "cc/kernels/cpu/worth.h"
+
+namespace blocksparse {
+namespace {
+
+int64_t Pixels(const int64_t (&size)[kSpatial]) {
+  return size[0] * size[1] * size[2];
+}
+
+// The task of a problem, as far as all its tasks share it.
+ConvSampledTask FirstTask(const ConvSampledProblem& problem,
+                          const ConvBands& bands) {
+  const ConvGeometry& geometry = problem.geometry;
+  ConvSampledTask task;
+  task.problem = &problem;
+  task.kernel_taps = geometry.taps();
+  task.images = bands.images();
+  task.steps = bands.positions() * bands.images();
+  ConvSide& fine = problem.adjoint ? task.b : task.a;
+  ConvSide& coarse = problem.adjoint ? task.a : task.b;
+  fine.pixels = problem.fine;
+  fine.image_pixels = Pixels(geometry.fine);
+  fine.cells = bands.cells();
+  coarse.pixels = problem.coarse;
+  coarse.image_pixels = Pixels(geometry.coarse);
+  coarse.cells = bands.positions();
+  task.a.features = problem.inputs;
+  task.b.features = problem.outputs;
+  task.a.block = problem.layout.block_inputs;
+  task.b.block = problem.layout.block_outputs;
+  return task;
+}
+
+struct Scratch {
+  size_t zeros = 0;
+  size_t b_panel = 0;
+  size_t partial = 0;
+  size_t a_panel = 0;  // of each worker
+};
+
+Scratch ScratchOf(const ConvSampledProblem& problem,
+                  const ConvSampledKernel& kernel, const ConvBands& bands) {
+  const ConvSampledTask task = FirstTask(problem, bands);
+  const size_t size = kernel.compute_size;
+  const int64_t block = task.a.block;
+  Scratch scratch;
+  scratch.zeros = AlignScratch(SizeOf(problem.x_dtype) *
+                               std::max(task.a.features, task.b.features));
+  scratch.b_panel =
+      AlignScratch(size * CeilDiv(task.b.features, task.b.block) *
+                   kernel.padded(task.b.block) * task.b.cells * task.images);
+  scratch.a_panel = AlignScratch(size * ConvStripBlocks(block) * block *
+                                 task.a.cells * task.images);
+  const int64_t passes =
+      bands.bands() * CeilDiv(problem.geometry.batch, bands.images());
+  if (passes > 1 && SizeOf(problem.blocks_dtype) != kernel.compute_size) {
+    scratch.partial =
+        AlignScratch(size * problem.layout.nnz * block * task.b.block *
+                     (problem.shared_taps ? task.kernel_taps : 1));
+  }
+  return scratch;
+}
+
+// Bands whose outputs fill about half of a second-level cache, of images that
+// share registers; more images where that is not yet so.
+void CutToFit(const ConvSampledProblem& problem,
+              const ConvSampledKernel& kernel, ConvBands* bands) {
+  constexpr int64_t kPanelBytes = 1 << 20;
+  int64_t size[kSpatial];
+  for (int i = 0; i < kSpatial; ++i) {
+    size[i] = std::max<int64_t>(1, bands->axis(i).count);
+  }
+  int64_t images = kernel.fold(problem.layout.block_outputs);
+  const auto bytes = [&] {
+    bands->Cut(images, size);
+    return static_cast<int64_t>(ScratchOf(problem, kernel, *bands).b_panel);
+  };
+  while (bytes() > kPanelBytes) {
+    int cut = kSpatial - 1;
+    for (int i = 0; i < kSpatial; ++i) {
+      if (size[i] > size[cut]) cut = i;
+    }
+    for (int i = kSpatial - 1; i >= 0; --i) {
+      if (size[i] > 4 * (bands->axis(i).range + 1)) cut = i;
+    }
+    if (size[cut] == 1) break;
+    const int64_t parts = CeilDiv(bands->axis(cut).count, size[cut]) + 1;
+    size[cut] = std::min(size[cut] - 1, CeilDiv(bands->axis(cut).count, parts));
+  }
+  while (images < problem.geometry.batch && bytes() <= kPanelBytes / 2) {
+    images *= 2;
+  }
+  bytes();
+}
+
+}  // namespace
+
+ConvSampledPlan PlanConvSampled(const ConvSampledProblem& problem, int threads,
+                                Isa isa) {
+  ConvSampledPlan plan;
+  const KernelList<ConvSampledKernel> all = ConvSampledKernels();
+  for (const ConvSampledKernel* k = all.begin;
+       k != all.end && plan.kernel == nullptr; ++k) {
+    if (k->isa <= isa && k->x_dtype == problem.x_dtype &&
+        k->blocks_dtype == problem.blocks_dtype) {
+      plan.kernel = k;
+    }
+  }
+  if (plan.kernel == nullptr) return plan;
+  ConvBands bands(problem.geometry, /*adjoint=*/false);
+  CutToFit(problem, *plan.kernel, &bands);
+  plan.bands = {bands};
+  plan.threads = WorthwhileThreads(
+      problem.layout, problem.geometry.batch * Pixels(problem.geometry.coarse),
+      threads);
+  const Scratch scratch = ScratchOf(problem, *plan.kernel, bands);
+  plan.scratch_bytes = scratch.zeros + scratch.b_panel + scratch.partial +
+                       plan.threads * scratch.a_panel;
+  return plan;
+}
+
+void RunConvSampled(const ConvSampledProblem& problem,
+                    const ConvSampledPlan& plan, const Executor& executor,
+                    void* scratch) {
+  const ConvSampledKernel& kernel = *plan.kernel;
+  const ConvBands& bands = plan.bands[0];
+  const Scratch sizes = ScratchOf(problem, kernel, bands);
+  Executor limited = executor;
+  limited.threads = plan.threads;
+  char* const zeros = static_cast<char*>(scratch);
+  char* const b_panel = zeros + sizes.zeros;
+  char* const partial = b_panel + sizes.b_panel;
+  char* const a_panels = partial + sizes.partial;
+  std::memset(zeros, 0, sizes.zeros);
+
+  ConvSampledTask task = FirstTask(problem, bands);
+  std::vector<int64_t> offsets(task.kernel_taps, -1);
+  for (const ConvTap& tap : bands.Taps(0)) offsets[tap.tap] = tap.offset;
+  task.tap_offsets = offsets.data();
+  task.zeros = zeros;
+  task.b_panel = b_panel;
+  task.partial = sizes.partial == 0 ? problem.blocks : partial;
+  const int64_t output_blocks = CeilDiv(task.b.features, task.b.block);
+  const int64_t pairs =
+      CeilDiv(task.a.features, task.a.block) * task.kernel_taps;
+  const int64_t parts = TasksFor(plan.threads);
+  std::vector<int64_t> sources;
+  std::vector<int64_t> targets;
+  const int64_t groups = CeilDiv(problem.geometry.batch, bands.images());
+  for (int64_t band = 0; band < bands.bands(); ++band) {
+    bands.Sources(band, &sources);
+    bands.Targets(band, 0, &targets);
+    (problem.adjoint ? task.b : task.a).source = sources.data();
+    (problem.adjoint ? task.a : task.b).source = targets.data();
+    for (int64_t group = 0; group < groups; ++group) {
+      task.image = group * task.images;
+      task.present = std::min(task.images, problem.geometry.batch - task.image);
+      task.last_pass = band + 1 == bands.bands() && group + 1 == groups;
+      ParallelFor(limited, parts, [&](int64_t part, int) {
+        ConvSampledTask t = task;
+        t.begin = output_blocks * part / parts;
+        t.end = output_blocks * (part + 1) / parts;
+        kernel.pack(t);
+      });
+      std::vector<int64_t> strips(plan.threads, -1);
+      ParallelFor(limited, parts, [&](int64_t part, int worker) {
+        ConvSampledTask t = task;
+        t.a_panel = a_panels + worker * sizes.a_panel;
+        t.strip = &strips[worker];
+        t.begin = pairs * part / parts;
+        t.end = pairs * (part + 1) / parts;
+        kernel.run(t);
+      });
+      task.first_pass = false;
+    }
+  }
+}
+
+}  // namespace blocksparse
