@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "cc/base/round_up.h"
+#include "cc/kernels/cpu/conv_product.h"
 #include "cc/kernels/cpu/conv_table.h"
 #include "cc/kernels/cpu/worth.h"
 #include "cc/layout/partition.h"
@@ -152,6 +153,11 @@ void TilePixels(const ConvTask& task, const ConvBands& bands,
 
 ConvPlan PlanConv(const ConvProblem& problem, int threads, Isa isa) {
   ConvPlan plan;
+  if (IsProduct(problem)) {
+    plan.product = PlanMatmul(AsMatmul(problem), threads, isa);
+    plan.scratch_bytes = plan.product.scratch_bytes;
+    return plan;
+  }
   const ConvTask task = FirstTask(problem);
   const KernelList<ConvKernel> all = ConvKernels();
   double best = 0;
@@ -193,6 +199,10 @@ ConvPlan PlanConv(const ConvProblem& problem, int threads, Isa isa) {
 
 void RunConv(const ConvProblem& problem, const ConvPlan& plan,
              const Executor& executor, void* scratch) {
+  if (plan.kernel == nullptr) {
+    RunMatmul(AsMatmul(problem), plan.product, executor, scratch);
+    return;
+  }
   const ConvKernel& kernel = *plan.kernel;
   const ConvBands& bands = plan.bands[0];
   const ConvTask task = FirstTask(problem);

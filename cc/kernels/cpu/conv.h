@@ -21,7 +21,12 @@ struct ConvKernel;
 struct ConvSampledKernel;
 
 struct ConvPlan {
-  const ConvKernel* kernel = nullptr;  // null: dtypes not supported
+  bool supported() const {
+    return kernel != nullptr || product.range_count > 0;
+  }
+
+  const ConvKernel* kernel = nullptr;  // null: a product, or not supported
+  MatmulPlan product;                  // of all pixels, see conv_product.h
   std::vector<ConvBands> bands;        // one, if there is a kernel
   int64_t tiles = 0;                   // of a band, at most
   int threads = 1;  // workers that pay; at most those asked for
@@ -35,7 +40,12 @@ void RunConv(const ConvProblem& problem, const ConvPlan& plan,
              const Executor& executor, void* scratch);
 
 struct ConvSampledPlan {
-  const ConvSampledKernel* kernel = nullptr;
+  bool supported() const {
+    return kernel != nullptr || product.kernel != nullptr;
+  }
+
+  const ConvSampledKernel* kernel = nullptr;  // as for ConvPlan
+  SampledMatmulPlan product;
   std::vector<ConvBands> bands;  // one, if there is a kernel
   int threads = 1;
   size_t scratch_bytes = 0;

@@ -5,6 +5,7 @@
 
 #include "cc/base/round_up.h"
 #include "cc/kernels/cpu/conv.h"
+#include "cc/kernels/cpu/conv_product.h"
 #include "cc/kernels/cpu/conv_table.h"
 #include "cc/kernels/cpu/worth.h"
 
@@ -106,6 +107,11 @@ void CutToFit(const ConvSampledProblem& problem,
 ConvSampledPlan PlanConvSampled(const ConvSampledProblem& problem, int threads,
                                 Isa isa) {
   ConvSampledPlan plan;
+  if (IsProduct(problem)) {
+    plan.product = PlanSampledMatmul(AsSampledMatmul(problem), threads, isa);
+    plan.scratch_bytes = plan.product.scratch_bytes;
+    return plan;
+  }
   const KernelList<ConvSampledKernel> all = ConvSampledKernels();
   for (const ConvSampledKernel* k = all.begin;
        k != all.end && plan.kernel == nullptr; ++k) {
@@ -130,6 +136,10 @@ ConvSampledPlan PlanConvSampled(const ConvSampledProblem& problem, int threads,
 void RunConvSampled(const ConvSampledProblem& problem,
                     const ConvSampledPlan& plan, const Executor& executor,
                     void* scratch) {
+  if (plan.kernel == nullptr) {
+    RunSampledMatmul(AsSampledMatmul(problem), plan.product, executor, scratch);
+    return;
+  }
   const ConvSampledKernel& kernel = *plan.kernel;
   const ConvBands& bands = plan.bands[0];
   const Scratch sizes = ScratchOf(problem, kernel, bands);

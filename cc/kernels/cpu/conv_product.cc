@@ -1,0 +1,44 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+#include "cc/kernels/cpu/conv_product.h"
+
+namespace blocksparse {
+namespace {
+
+// What both products have in common.
+template <typename From, typename To>
+void Share(const From& from, To* to) {
+  const ConvGeometry& geometry = from.geometry;
+  to->layout = from.layout;
+  // With one tap, both kinds of layout are one of inputs x outputs.
+  to->layout.inputs = from.inputs;
+  to->rows =
+      geometry.batch * geometry.fine[0] * geometry.fine[1] * geometry.fine[2];
+  to->x_dtype = from.x_dtype;
+  to->blocks_dtype = from.blocks_dtype;
+  to->gate = from.gate;
+  to->blocks = from.blocks;
+}
+
+}  // namespace
+
+MatmulProblem AsMatmul(const ConvProblem& problem) {
+  MatmulProblem product;
+  Share(problem, &product);
+  product.transpose = problem.transpose;
+  product.x = problem.x;
+  product.bias = problem.bias;
+  product.activation = problem.activation;
+  product.y = problem.y;
+  product.preactivation = problem.preactivation;
+  return product;
+}
+
+SampledMatmulProblem AsSampledMatmul(const ConvSampledProblem& problem) {
+  SampledMatmulProblem product;
+  Share(problem, &product);
+  product.a = problem.adjoint ? problem.coarse : problem.fine;
+  product.b = problem.adjoint ? problem.fine : problem.coarse;
+  return product;
+}
+
+}  // namespace blocksparse
