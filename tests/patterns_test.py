@@ -68,6 +68,19 @@ def test_balanced_random_large(grid, density):
         assert counts.min() > 0 or count < counts.size
 
 
+def test_balanced_random_in_groups():
+    for rows, columns, groups in ((6, 4, 2), (8, 8, 4), (3, 9, 3)):
+        grid = (rows, columns)
+        within = patterns.block_diagonal(grid, groups)
+        for count in range(rows * columns // groups + 1):
+            mask = patterns.balanced_random(grid, count, 1, groups)
+            assert mask.sum() == count
+            assert not np.any(mask & ~within)
+            assert _spread(mask.sum(axis=0)) <= 1
+            assert _spread(mask.sum(axis=1)) <= 1
+    assert patterns.block_count((8, 8), 0.5, groups=2) == 16
+
+
 def test_balanced_random_million_blocks():
     mask = patterns.balanced_random((4000, 4000), 1_000_000, 0)
     assert (mask.sum(axis=0) == 250).all()
@@ -216,6 +229,10 @@ def test_a_long_thin_grid_does_not_overflow():
         (lambda: patterns.balanced_random((2, 2), 1, -1), "seed: got int -1"),
         (lambda: patterns.balanced_random((2, 2), 1, None), "seed: got None"),
         (lambda: patterns.balanced_random((2, 2), 1, 0.5), "seed: got float"),
+        (lambda: patterns.balanced_random((4, 4), 9, 0, 2), "from 0 to 8"),
+        (lambda: patterns.balanced_random((4, 3), 1, 0, 2), "got 2 for a gr"),
+        (lambda: patterns.balanced_random((4, 4), 1, 0, 0), "groups: got int"),
+        (lambda: patterns.block_count((3, 4), 0.5, 2), "divisor of both"),
         (lambda: patterns.block_count((2, 2), 1.01), "from 0 to 1"),
         (lambda: patterns.block_count((2, 2), -0.1), "got float -0.1"),
         (lambda: patterns.block_count((2, 2), np.nan), "got float nan"),
