@@ -46,11 +46,11 @@ def conv_transpose(
       kernel_size: the size of W in each spatial dimension, or one for all.
       strides: from one pixel of x to the next, in pixels of y.
       padding: what `conv` pads to come back from y to x, and therefore what is
-        cut off y here; all but "causal".
+        cut off y here.
       output_padding: how many pixels are added after y, less than `strides`; by
         default as in Keras, so that y has `size * stride` with "same", at least
         so many with "valid", and so many, less 1 if the kernel is even, with
-        "same_symmetric"; 0 with a number of zeros. With "same" it is added to
+        "same_symmetric"; else 0. With "same" it is added to
         `(size - 1) * stride`, plus 1 if the kernel is odd.
       output_shape: the spatial sizes of y, instead of output_padding.
       dilation_rate: from one tap to the next, in pixels of y.
@@ -78,11 +78,6 @@ def conv_transpose(
     """
     said = kernel_size, strides, padding, dilation_rate, data_format
     operands = _convolve.operands(x, blocks, layout, said)
-    if isinstance(padding, str) and padding == "causal":
-        raise ValueError(
-            "padding: got 'causal', expected another one; pass the number of "
-            "zeros of the convolution, ((before, after),)"
-        )
     out_spatial = _out_spatial(
         operands.x, operands.geometry, output_padding, output_shape
     )
