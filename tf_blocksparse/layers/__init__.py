@@ -12,6 +12,7 @@ from tf_blocksparse.layers.block_sparse_conv_transpose import (
     BlockSparseConv3DTranspose,
 )
 from tf_blocksparse.layers.block_sparse_dense import BlockSparseDense
+from tf_blocksparse.layers.edge_bias import EdgeBias
 
 __all__ = [
     "BlockSparseConv1D",
@@ -21,4 +22,5 @@ __all__ = [
     "BlockSparseConv3D",
     "BlockSparseConv3DTranspose",
     "BlockSparseDense",
+    "EdgeBias",
 ]

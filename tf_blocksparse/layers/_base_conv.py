@@ -6,7 +6,7 @@ from typing import Any
 import keras
 
 from tf_blocksparse import _arguments
-from tf_blocksparse.layers import _checks
+from tf_blocksparse.layers import _checks, _conv_settings
 from tf_blocksparse.layers._block_sparse_layer import BlockSparseLayer
 from tf_blocksparse.layout import BlockLayout
 from tf_blocksparse.ops import _conv_arguments
@@ -54,13 +54,13 @@ class BaseConv(BlockSparseLayer):
         self.groups = _arguments.integer(
             "groups", groups, 1, self.filters, "1 is a layer without groups"
         )
-        self.padding = _padding(padding)
+        self.padding = _conv_settings.plain(padding)
         geometry = _conv_arguments.geometry(
             kernel_size,
             strides,
             self.padding,
             dilation_rate,
-            _data_format(data_format),
+            _conv_settings.data_format(data_format),
             self.rank,
         )
         self._groups = self.groups
@@ -150,19 +150,3 @@ class BaseConv(BlockSparseLayer):
             "kernel_size": self.kernel_size,
             **self._geometry_arguments,
         }
-
-
-def _padding(value: Any) -> Any:
-    """`value` in lower case, or without lists, which have no hash."""
-    if isinstance(value, str):
-        return value.lower()
-    if isinstance(value, (list, tuple)):
-        return tuple(_padding(each) for each in value)
-    return value
-
-
-def _data_format(value: Any) -> Any:
-    """`value` in lower case, by default what Keras is set to."""
-    if value is None:
-        return keras.config.image_data_format()
-    return value.lower() if isinstance(value, str) else value

@@ -8,14 +8,17 @@ import keras
 
 from tf_blocksparse.layout import BlockLayout
 
-# The attributes that are objects of Keras, and what writes them.
+# The attributes of layers that are objects of Keras, and what writes them.
 _WRITERS: dict[str, Any] = {
     "activation": keras.activations,
     "kernel_initializer": keras.initializers,
+    "gain_initializer": keras.initializers,
     "bias_initializer": keras.initializers,
     "kernel_regularizer": keras.regularizers,
+    "gain_regularizer": keras.regularizers,
     "bias_regularizer": keras.regularizers,
     "kernel_constraint": keras.constraints,
+    "gain_constraint": keras.constraints,
     "bias_constraint": keras.constraints,
 }
 # A layout that is larger than this as JSON stays out of the config.
@@ -23,10 +26,11 @@ _BYTES = 64 * 1024
 
 
 def of_objects(layer: Any) -> dict[str, Any]:
-    """The layer's activation, initializers, regularizers, constraints."""
+    """Those attributes that are objects and that the layer has."""
     return {
         name: writer.serialize(getattr(layer, name))
         for name, writer in _WRITERS.items()
+        if hasattr(layer, name)
     }
 
 
