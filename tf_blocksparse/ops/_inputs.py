@@ -175,6 +175,6 @@ def bias_list(bias: Any, dtype: tf.DType, features: int) -> list[tf.Tensor]:
     if not fits(bias.shape, [features]):
         raise ValueError(
             f"bias: got shape {bias.shape}, expected [{features}], one number "
-            "for each feature of the result"
+            "for each feature of the result; pass the layout that fits it"
         )
     return [bias]
