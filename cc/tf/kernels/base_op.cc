@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "cc/kernels/cpu/matmul.h"
+#include "cc/layout/conv_layout.h"
 #include "cc/tf/kernels/dtypes.h"
 #include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/lib/core/threadpool.h"
@@ -21,12 +22,8 @@ using tensorflow::errors::InvalidArgument;
 BaseOp::BaseOp(OpKernelConstruction* ctx) : OpKernel(ctx) {
   OP_REQUIRES_OK(ctx, ctx->GetAttr("inputs", &inputs_));
   OP_REQUIRES_OK(ctx, ctx->GetAttr("outputs", &outputs_));
-  OP_REQUIRES_OK(ctx, ctx->GetAttr("feature_axis", &feature_axis_));
   OP_REQUIRES_OK(ctx, ctx->GetAttr("gate_count", &gate_count_));
   // Graphs may be built without shape functions, so all is checked here again.
-  OP_REQUIRES(ctx, feature_axis_ == -1 || feature_axis_ == 0,
-              InvalidArgument("feature_axis is ", feature_axis_,
-                              ", expected -1 or 0; transpose the input"));
   OP_REQUIRES(ctx, gate_count_ == 0 || gate_count_ == 1,
               InvalidArgument("got ", gate_count_,
                               " gates, expected 0 or 1; multiply them"));
@@ -39,25 +36,7 @@ BaseOp::BaseOp(OpKernelConstruction* ctx) : OpKernel(ctx) {
   OP_REQUIRES(ctx, MaxIsa(&isa_, &error), InvalidArgument(error));
 }
 
-absl::Status BaseOp::CountRows(const Tensor& tensor, const char* name,
-                               int64_t features, int64_t* rows) const {
-  if (tensor.dims() < 1 || tensor.dim_size(FeatureDim(tensor)) != features) {
-    return InvalidArgument(name, " has shape ", tensor.shape().DebugString(),
-                           ", expected ", features, " features along axis ",
-                           feature_axis_,
-                           "; pass the features the layout was made for");
-  }
-  *rows = tensor.NumElements() / features;
-  return absl::OkStatus();
-}
-
-absl::Status BaseOp::ReplaceFeatures(const Tensor& tensor, int64_t features,
-                                     TensorShape* shape) const {
-  *shape = tensor.shape();
-  return shape->SetDimWithStatus(FeatureDim(tensor), features);
-}
-
-absl::Status BaseOp::ReadLayout(OpKernelContext* ctx, int index,
+absl::Status BaseOp::ReadLayout(OpKernelContext* ctx, int index, int64_t taps,
                                 int64_t block_inputs, int64_t block_outputs,
                                 int64_t nnz, Layout* layout) const {
   const Tensor& packed = ctx->input(index);
@@ -65,9 +44,17 @@ absl::Status BaseOp::ReadLayout(OpKernelContext* ctx, int index,
     return InvalidArgument("layout has shape ", packed.shape().DebugString(),
                            ", expected a vector as BlockLayout.packed is");
   }
-  return ToStatus(ParseLayout(packed.flat<int32_t>().data(),
-                              packed.NumElements(), inputs_, outputs_,
-                              block_inputs, block_outputs, nnz, layout));
+  return ToStatus(ParseConvLayout(packed.flat<int32_t>().data(),
+                                  packed.NumElements(), inputs_, outputs_, taps,
+                                  block_inputs, block_outputs, nnz, layout));
+}
+
+absl::Status BaseOp::ReadBlockSize(OpKernelConstruction* ctx,
+                                   std::vector<int64_t>* block_size) {
+  TF_RETURN_IF_ERROR(ctx->GetAttr("block_size", block_size));
+  if (block_size->size() == 2) return absl::OkStatus();
+  return InvalidArgument("block_size has ", block_size->size(),
+                         " numbers, expected (b_in, b_out)");
 }
 
 absl::Status BaseOp::ToStatus(const std::string& error) {
@@ -87,12 +74,13 @@ absl::Status BaseOp::ReadGate(OpKernelContext* ctx, int index, int64_t nnz,
   return absl::OkStatus();
 }
 
-absl::Status BaseOp::NoKernel(const Layout& layout) const {
+absl::Status BaseOp::NoKernel(const Layout& layout,
+                              const std::string& axes) const {
   return tensorflow::errors::Unimplemented(
       "no kernel for x of ", NameOf(x_dtype_), " and blocks of ",
       NameOf(blocks_dtype_), " (block size (", layout.block_inputs, ", ",
-      layout.block_outputs, "), feature_axis ", feature_axis_,
-      ", device CPU, instruction set ", NameOf(isa_), "); cast one of them");
+      layout.block_outputs, "), ", axes, ", device CPU, instruction set ",
+      NameOf(isa_), "); cast one of them");
 }
 
 Executor BaseOp::PoolOf(OpKernelContext* ctx) {

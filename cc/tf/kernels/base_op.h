@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "cc/base/dtype.h"
 #include "cc/base/isa.h"
@@ -20,21 +21,16 @@ class BaseOp : public tensorflow::OpKernel {
   explicit BaseOp(tensorflow::OpKernelConstruction* ctx);
 
  protected:
-  // Checks that `tensor` has `features` along the feature axis; counts the
-  // elements along all other axes.
-  absl::Status CountRows(const tensorflow::Tensor& tensor, const char* name,
-                         int64_t features, int64_t* rows) const;
-
-  // The shape of `tensor` with `features` along the feature axis.
-  absl::Status ReplaceFeatures(const tensorflow::Tensor& tensor,
-                               int64_t features,
-                               tensorflow::TensorShape* shape) const;
-
-  // Reads input `index`. nnz is -1 to be inferred. The views that a product
-  // reads are still to be validated.
+  // Reads input `index`. nnz is -1 to be inferred; for `taps` see
+  // ParseConvLayout. The views that a product reads are still to be validated.
   absl::Status ReadLayout(tensorflow::OpKernelContext* ctx, int index,
-                          int64_t block_inputs, int64_t block_outputs,
-                          int64_t nnz, Layout* layout) const;
+                          int64_t taps, int64_t block_inputs,
+                          int64_t block_outputs, int64_t nnz,
+                          Layout* layout) const;
+
+  // Reads the attribute of an op that makes blocks.
+  static absl::Status ReadBlockSize(tensorflow::OpKernelConstruction* ctx,
+                                    std::vector<int64_t>* block_size);
 
   // OK for an empty string, else an InvalidArgument that says so.
   static absl::Status ToStatus(const std::string& error);
@@ -43,8 +39,9 @@ class BaseOp : public tensorflow::OpKernel {
   absl::Status ReadGate(tensorflow::OpKernelContext* ctx, int index,
                         int64_t nnz, const float** gate) const;
 
-  // Says that no kernel takes these dtypes and blocks.
-  absl::Status NoKernel(const Layout& layout) const;
+  // Says that no kernel takes these dtypes and blocks, and `axes`: where the
+  // features are.
+  absl::Status NoKernel(const Layout& layout, const std::string& axes) const;
 
   // Runs closures on the device's pool for work inside of one op.
   static Executor PoolOf(tensorflow::OpKernelContext* ctx);
@@ -57,19 +54,13 @@ class BaseOp : public tensorflow::OpKernel {
   int64_t inputs() const { return inputs_; }
   int64_t outputs() const { return outputs_; }
   int gate_count() const { return gate_count_; }
-  bool features_first() const { return feature_axis_ == 0; }
   Dtype x_dtype() const { return x_dtype_; }
   Dtype blocks_dtype() const { return blocks_dtype_; }
   Isa isa() const { return isa_; }
 
  private:
-  int FeatureDim(const tensorflow::Tensor& tensor) const {
-    return features_first() ? 0 : tensor.dims() - 1;
-  }
-
   int64_t inputs_ = 0;
   int64_t outputs_ = 0;
-  int64_t feature_axis_ = -1;
   int gate_count_ = 0;
   Dtype x_dtype_ = Dtype::kFloat32;
   Dtype blocks_dtype_ = Dtype::kFloat32;

@@ -12,7 +12,7 @@ using tensorflow::Tensor;
 using tensorflow::TensorShape;
 using tensorflow::errors::InvalidArgument;
 
-MatmulBaseOp::MatmulBaseOp(OpKernelConstruction* ctx) : BaseOp(ctx) {
+MatmulBaseOp::MatmulBaseOp(OpKernelConstruction* ctx) : RowsOp(ctx) {
   OP_REQUIRES_OK(ctx, ctx->GetAttr("transpose", &transpose_));
 }
 
@@ -29,8 +29,8 @@ absl::Status MatmulBaseOp::ReadProblem(OpKernelContext* ctx,
   }
   const int64_t nnz = blocks.dim_size(0);
   Layout& layout = problem->layout;
-  TF_RETURN_IF_ERROR(
-      ReadLayout(ctx, 2, blocks.dim_size(1), blocks.dim_size(2), nnz, &layout));
+  TF_RETURN_IF_ERROR(ReadLayout(ctx, 2, /*taps=*/1, blocks.dim_size(1),
+                                blocks.dim_size(2), nnz, &layout));
   TF_RETURN_IF_ERROR(
       ToStatus(transpose_ ? ValidateView(layout.transposed, "transposed view")
                           : ValidateView(layout.forward, "forward view")));

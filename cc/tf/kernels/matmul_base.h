@@ -4,11 +4,11 @@
 #define TF_BLOCKSPARSE_CC_TF_KERNELS_MATMUL_BASE_H_
 
 #include "cc/kernels/problem.h"
-#include "cc/tf/kernels/base_op.h"
+#include "cc/tf/kernels/rows_op.h"
 
 namespace blocksparse {
 
-class MatmulBaseOp : public BaseOp {
+class MatmulBaseOp : public RowsOp {
  public:
   explicit MatmulBaseOp(tensorflow::OpKernelConstruction* ctx);
 

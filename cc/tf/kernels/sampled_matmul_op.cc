@@ -3,8 +3,8 @@
 
 #include "cc/kernels/cpu/matmul.h"
 #include "cc/kernels/problem.h"
-#include "cc/tf/kernels/base_op.h"
 #include "cc/tf/kernels/dtypes.h"
+#include "cc/tf/kernels/rows_op.h"
 #include "tensorflow/core/platform/errors.h"
 
 namespace blocksparse {
@@ -16,13 +16,10 @@ using tensorflow::Tensor;
 using tensorflow::TensorShape;
 using tensorflow::errors::InvalidArgument;
 
-class SampledMatmulOp : public BaseOp {
+class SampledMatmulOp : public RowsOp {
  public:
-  explicit SampledMatmulOp(OpKernelConstruction* ctx) : BaseOp(ctx) {
-    OP_REQUIRES_OK(ctx, ctx->GetAttr("block_size", &block_size_));
-    OP_REQUIRES(ctx, block_size_.size() == 2,
-                InvalidArgument("block_size has ", block_size_.size(),
-                                " numbers, expected (b_in, b_out)"));
+  explicit SampledMatmulOp(OpKernelConstruction* ctx) : RowsOp(ctx) {
+    OP_REQUIRES_OK(ctx, ReadBlockSize(ctx, &block_size_));
   }
 
   void Compute(OpKernelContext* ctx) override {
@@ -55,7 +52,8 @@ class SampledMatmulOp : public BaseOp {
           " for b: shapes that differ only in their features");
     }
     Layout& layout = problem->layout;
-    TF_RETURN_IF_ERROR(ReadLayout(ctx, 2, block_size_[0], block_size_[1],
+    TF_RETURN_IF_ERROR(ReadLayout(ctx, 2, /*taps=*/1, block_size_[0],
+                                  block_size_[1],
                                   /*nnz=*/-1, &layout));
     TF_RETURN_IF_ERROR(ToStatus(ValidateViews(layout)));
     TF_RETURN_IF_ERROR(ReadGate(ctx, 3, layout.nnz, &problem->gate));

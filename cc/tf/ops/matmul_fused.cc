@@ -1,40 +1,19 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 #include "cc/tf/ops/shapes.h"
 #include "tensorflow/core/framework/op.h"
-#include "tensorflow/core/platform/errors.h"
 
 namespace blocksparse {
 namespace {
 
-using tensorflow::errors::InvalidArgument;
-
 absl::Status MatmulFusedShape(InferenceContext* c) {
   TF_RETURN_IF_ERROR(MatmulShape(c));
   int64_t gate_count;
-  int64_t bias_count;
-  int64_t features;
+  int64_t y_features;
   bool transpose;
-  bool save_preactivation;
   TF_RETURN_IF_ERROR(c->GetAttr("gate_count", &gate_count));
-  TF_RETURN_IF_ERROR(c->GetAttr("bias_count", &bias_count));
   TF_RETURN_IF_ERROR(c->GetAttr("transpose", &transpose));
-  TF_RETURN_IF_ERROR(c->GetAttr("save_preactivation", &save_preactivation));
-  TF_RETURN_IF_ERROR(c->GetAttr(transpose ? "inputs" : "outputs", &features));
-  if (bias_count > 1) {
-    return InvalidArgument("got ", bias_count,
-                           " biases, expected 0 or 1; add them");
-  }
-  if (bias_count == 1) {
-    const ShapeHandle bias = c->input(3 + gate_count);
-    ShapeHandle unused;
-    if (!c->Merge(bias, c->Vector(features), &unused).ok()) {
-      return InvalidArgument("bias has shape ", c->DebugString(bias),
-                             ", expected [", features,
-                             "], one number for each feature of y");
-    }
-  }
-  c->set_output(1, save_preactivation ? c->output(0) : c->Vector(0));
-  return absl::OkStatus();
+  TF_RETURN_IF_ERROR(c->GetAttr(transpose ? "inputs" : "outputs", &y_features));
+  return AddFusedShape(c, 3 + gate_count, y_features);
 }
 
 }  // namespace

@@ -1,7 +1,4 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-#include <vector>
-
-#include "cc/layout/layout.h"
 #include "cc/tf/ops/shapes.h"
 #include "tensorflow/core/framework/op.h"
 #include "tensorflow/core/platform/errors.h"
@@ -11,57 +8,28 @@ namespace {
 
 using tensorflow::errors::InvalidArgument;
 
-// The number of blocks that the layout's length tells, if it is known.
-DimensionHandle CountBlocks(InferenceContext* c, int layout_index,
-                            const ShapeAttributes& attributes,
-                            const std::vector<int64_t>& block_size) {
-  const ShapeHandle layout = c->input(layout_index);
-  Layout parsed;
-  if (c->FullyDefined(layout) && c->Rank(layout) == 1 &&
-      ParseLayout(nullptr, c->Value(c->Dim(layout, 0)), attributes.inputs,
-                  attributes.outputs, block_size[0], block_size[1],
-                  /*nnz=*/-1, &parsed)
-          .empty()) {
-    return c->MakeDim(parsed.nnz);
-  }
-  return c->UnknownDim();
-}
-
 absl::Status SampledMatmulShape(InferenceContext* c) {
   ShapeAttributes attributes;
   TF_RETURN_IF_ERROR(ReadAttributes(c, &attributes));
-  std::vector<int64_t> block_size;
-  TF_RETURN_IF_ERROR(c->GetAttr("block_size", &block_size));
-  if (block_size.size() != 2) {
-    return InvalidArgument("block_size has ", block_size.size(),
-                           " numbers, expected (b_in, b_out)");
-  }
+  int64_t feature_axis;
+  TF_RETURN_IF_ERROR(ReadFeatureAxis(c, &feature_axis));
   ShapeHandle a;
   ShapeHandle b;
   ShapeHandle unused;
-  TF_RETURN_IF_ERROR(ReplaceFeatures(c, 0, "a", attributes.feature_axis,
-                                     attributes.inputs, 1, &a));
-  TF_RETURN_IF_ERROR(ReplaceFeatures(c, 1, "b", attributes.feature_axis,
-                                     attributes.outputs, 1, &b));
+  TF_RETURN_IF_ERROR(
+      ReplaceFeatures(c, 0, "a", feature_axis, attributes.inputs, 1, &a));
+  TF_RETURN_IF_ERROR(
+      ReplaceFeatures(c, 1, "b", feature_axis, attributes.outputs, 1, &b));
   if (!c->Merge(a, b, &unused).ok()) {
     return InvalidArgument("a has shape ", c->DebugString(c->input(0)),
                            " and b ", c->DebugString(c->input(1)),
                            ", expected shapes that differ only in their "
                            "features along axis ",
-                           attributes.feature_axis);
+                           feature_axis);
   }
-  for (int64_t side : block_size) {
-    if (side < 1 || side > kMaxBlockSize) {
-      return InvalidArgument("block_size is (", block_size[0], ", ",
-                             block_size[1], "), expected 1 to ", kMaxBlockSize,
-                             " each");
-    }
-  }
-  const DimensionHandle nnz = CountBlocks(c, 2, attributes, block_size);
-  const ShapeHandle blocks =
-      c->MakeShape({nnz, c->MakeDim(block_size[0]), c->MakeDim(block_size[1])});
-  TF_RETURN_IF_ERROR(CheckWeight(c, blocks, /*layout_index=*/2,
-                                 /*gate_index=*/3, attributes));
+  ShapeHandle blocks;
+  TF_RETURN_IF_ERROR(
+      MakeBlocks(c, /*layout_index=*/2, /*gate_index=*/3, attributes, &blocks));
   c->set_output(0, blocks);
   return absl::OkStatus();
 }

@@ -18,11 +18,14 @@ using tensorflow::shape_inference::ShapeHandle;
 struct ShapeAttributes {
   int64_t inputs = 0;
   int64_t outputs = 0;
-  int64_t feature_axis = -1;
   int64_t gate_count = 0;
+  int64_t layout_taps = 1;  // that a layout tells apart, see ParseConvLayout
 };
 
 absl::Status ReadAttributes(InferenceContext* c, ShapeAttributes* attributes);
+
+// Of ops on rows of features.
+absl::Status ReadFeatureAxis(InferenceContext* c, int64_t* feature_axis);
 
 // Checks that input `index` has `features` along the feature axis. *rows is
 // its shape with that dimension replaced by `new_features`.
@@ -36,8 +39,18 @@ absl::Status CheckWeight(InferenceContext* c, ShapeHandle blocks,
                          int layout_index, int gate_index,
                          const ShapeAttributes& attributes);
 
+// The [nnz, b_in, b_out] of an op that makes blocks, by its block_size. Checks
+// layout and gate.
+absl::Status MakeBlocks(InferenceContext* c, int layout_index, int gate_index,
+                        const ShapeAttributes& attributes, ShapeHandle* blocks);
+
 // The shape function of y = x W: checks all inputs, sets output 0.
 absl::Status MatmulShape(InferenceContext* c);
+
+// What a fused op has besides: checks the bias, if there is one, at
+// bias_index, and sets output 1. Output 0, of y_features, is set.
+absl::Status AddFusedShape(InferenceContext* c, int bias_index,
+                           int64_t y_features);
 
 }  // namespace blocksparse
 
