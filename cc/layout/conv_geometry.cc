@@ -107,8 +107,10 @@ std::string CheckConvAttributes(const ConvAttributes& attributes) {
 
 std::string DeriveCoarseSize(const ConvAttributes& attributes, int dimension,
                              int64_t fine, int64_t* coarse) {
-  std::string error = CheckSide("fine", 1, {fine});
-  if (!error.empty()) return error;
+  if (fine < 0 || fine > kMaxConvSize) {
+    return Message("the fine side has ", fine, " pixels in spatial dimension ",
+                   dimension, ", expected 0 to ", kMaxConvSize);
+  }
   // Where the first tap may lie.
   int64_t places = fine;
   if (attributes.padding != ConvPadding::kSame) {
@@ -120,7 +122,10 @@ std::string DeriveCoarseSize(const ConvAttributes& attributes, int dimension,
   }
   *coarse =
       CeilDiv(std::max<int64_t>(places, 0), attributes.strides[dimension]);
-  return CheckSide("coarse", 1, {*coarse});
+  if (*coarse <= kMaxConvSize) return std::string();
+  return Message("the coarse side has ", *coarse,
+                 " pixels in spatial dimension ", dimension,
+                 ", expected at most ", kMaxConvSize, "; pad less");
 }
 
 std::string MakeConvGeometry(const ConvAttributes& attributes, int64_t batch,

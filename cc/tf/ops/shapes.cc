@@ -55,10 +55,12 @@ absl::Status CheckWeight(InferenceContext* c, ShapeHandle blocks,
                          const ShapeAttributes& attributes) {
   ShapeHandle unused;
   ShapeHandle layout;
-  if (!c->WithRank(blocks, 3, &blocks).ok()) {
+  ShapeHandle ranked;  // WithRank loses what it refuses
+  if (!c->WithRank(blocks, 3, &ranked).ok()) {
     return InvalidArgument("blocks have shape ", c->DebugString(blocks),
                            ", expected [nnz, b_in, b_out]");
   }
+  blocks = ranked;
   if (!c->WithRank(c->input(layout_index), 1, &layout).ok()) {
     return InvalidArgument("layout has shape ",
                            c->DebugString(c->input(layout_index)),
