@@ -212,6 +212,17 @@ def test_layout_of_the_other_kind_is_refused(tmp_path):
         make_model(BlockSparseConv2D, per_tap=True)[0].load_weights(path)
 
 
+def test_layout_outside_of_the_groups_is_refused(tmp_path):
+    path = tmp_path / "model.weights.h5"
+    model, _ = make_model(BlockSparseConv2D, **GROUPS)
+    mask = np.zeros((6, 4))
+    mask[0] = mask[5, 0] = 1
+    no_groups = {"inputs": 24, "layout": BlockLayout(mask, (4, 5))}
+    make_model(BlockSparseConv2D, **no_groups)[0].save_weights(path)
+    with pytest.raises(ValueError, match="are of two of the 2 groups"):
+        model.load_weights(path)
+
+
 def test_damaged_layout_is_not_written(tmp_path):
     model, _ = make_model(BlockSparseConv2D, per_tap=True)
     weights = model.get_weights()

@@ -144,8 +144,8 @@ def test_refuses(arguments, message):
         (
             {"input_spatial": (9, 9), "strides": 2},
             (None, 5, 4, 4),
-            r"input_spatial: got \(9, 9\), of which .* makes \[5, 5\], .* makes "
-            r"\[5, 4\]",
+            r"input_spatial: got \(9, 9\), of which .* makes \[5, 5\], .* "
+            r"makes \[5, 4\]",
         ),
         ({"input_spatial": (9,)}, (None, 9, 9, 4), "input_spatial: got"),
         ({"dtype": "int32"}, (None, 9, 9, 4), "dtype: got int32"),

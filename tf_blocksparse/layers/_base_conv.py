@@ -39,15 +39,10 @@ class BaseConv(BlockSparseLayer):
         seed: int | None,
         lora_rank: None = None,
         lora_alpha: None = None,
-        quantization_config: None = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(**kwargs)
-        _checks.check_none(
-            lora_rank=lora_rank,
-            lora_alpha=lora_alpha,
-            quantization_config=quantization_config,
-        )
+        _checks.check_none(lora_rank=lora_rank, lora_alpha=lora_alpha)
         self.filters = _arguments.integer(
             "filters", filters, 1, None, "give the number of output channels"
         )

@@ -187,9 +187,11 @@ class BlockSparseLayer(keras.layers.Layer):
         current = self._current_layout
         if not np.array_equal(packed, current.packed):
             taps = [] if current.taps is None else [current.taps]
-            self._current_layout = BlockLayout.from_packed(
+            layout = BlockLayout.from_packed(
                 packed, (*taps, *current.shape), current.block_size
             )
+            _checks.check_groups(layout, self._groups)
+            self._current_layout = layout
 
     def _product(
         self, op: Callable[..., Any], inputs: Any, *arguments: Any, **names: Any

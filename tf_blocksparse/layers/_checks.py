@@ -115,7 +115,7 @@ def check_names(
             "build the layer with the arguments and the inputs of the saved one"
             if names
             else "the file is of a model with other layers; for blocks of a "
-            "Dense layer's kernel, use ops.from_dense"
+            "Dense or Conv layer's kernel, use ops.from_dense"
         )
         raise ValueError(
             f"layer {layer_name}: got a file with the weights {names}, "
