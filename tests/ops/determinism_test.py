@@ -9,14 +9,14 @@ import sys
 
 import pytest
 
-PROGRAM = pathlib.Path(__file__).parent / "determinism_program.py"
-ROOT = PROGRAM.parents[2]
+FOLDER = pathlib.Path(__file__).parent
+ROOT = FOLDER.parents[1]
 
 
-def results(threads):
+def results(program, threads):
     """{what: digest}, of a process with so many threads."""
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), str(threads)],
+        [sys.executable, str(FOLDER / program), str(threads)],
         capture_output=True,
         text=True,
         env={
@@ -29,12 +29,16 @@ def results(threads):
     return json.loads(done.stdout.splitlines()[-1])
 
 
-@pytest.fixture(scope="module")
-def expected():
-    return results(1)
+@pytest.fixture(
+    scope="module",
+    params=["determinism_program.py", "conv_determinism_program.py"],
+)
+def expected(request):
+    return request.param, results(request.param, 1)
 
 
 @pytest.mark.parametrize("threads", [2, 3, 7])
 def test_same_bits(expected, threads):
-    assert len(expected) > 200
-    assert results(threads) == expected
+    program, digests = expected
+    assert len(digests) > 200
+    assert results(program, threads) == digests

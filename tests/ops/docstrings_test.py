@@ -11,7 +11,11 @@ import pytest
     "name",
     [
         "ops._library",
+        "ops.conv",
+        "ops.conv_sampled",
+        "ops.conv_transpose",
         "ops.dense",
+        "ops.edge_bias",
         "ops.layout_tensor",
         "ops.matmul",
         "ops.sampled_matmul",

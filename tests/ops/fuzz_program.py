@@ -160,24 +160,34 @@ class Fuzzer:
             spoil(call, attributes)
         return name, call, attributes
 
+    def run(self, library, name, call, attributes, make):
+        """The first result of a generated op; lists where it takes lists."""
+        order = ("x", "b", "blocks", "layout")
+        values = [make(*call[key]) for key in order if key in call]
+        values.append([make(*call["gate"])] if "gate" in call else [])
+        if name == "matmul_fused":
+            values.append([make(*call["bias"])] if "bias" in call else [])
+        function = getattr(library, f"blocksparse_{name}")
+        return tf.nest.flatten(function(*values, **attributes))[0]
 
-def tensors(call, make):
-    """Positional arguments of a generated op; lists where it takes lists."""
-    order = ("x", "b", "blocks", "layout")
-    values = [make(*call[name]) for name in order if name in call]
-    values.append([make(*call["gate"])] if "gate" in call else [])
-    return values, [make(*call["bias"])] if "bias" in call else []
+    def expected_shape(self, name, call, attributes):
+        if name == "sampled_matmul":
+            block_size = attributes["block_size"]
+            grid = [
+                -(-attributes[side] // block)
+                for side, block in zip(
+                    ("inputs", "outputs"), block_size, strict=True
+                )
+            ]
+            nnz = (call["layout"][0].size - sum(grid) - 2) // 3
+            return (nnz, *block_size)
+        shape = list(call["x"][0].shape)
+        side = "inputs" if attributes["transpose"] else "outputs"
+        shape[attributes["feature_axis"]] = attributes[side]
+        return tuple(shape)
 
 
-def run(library, name, call, attributes, make):
-    values, bias = tensors(call, make)
-    if name == "matmul_fused":
-        values.append(bias)
-    function = getattr(library, f"blocksparse_{name}")
-    return tf.nest.flatten(function(*values, **attributes))[0]
-
-
-def run_in_graph(library, name, call, attributes, known):
+def run_in_graph(fuzzer, library, name, call, attributes, known):
     """The same with shape functions, which may know shapes or not."""
     feed = {}
     casted = {}
@@ -191,29 +201,12 @@ def run_in_graph(library, name, call, attributes, known):
             feed[tensor] = value
             return tensor
 
-        result = run(library, name, casted, attributes, placeholder)
+        result = fuzzer.run(library, name, casted, attributes, placeholder)
         with tf.compat.v1.Session(graph=graph) as session:
             value = session.run(result, feed)
         if not result.shape.is_compatible_with(value.shape):
             sys.exit(f"shape function: {result.shape}, op: {value.shape}")
         return value
-
-
-def expected_shape(name, call, attributes):
-    if name == "sampled_matmul":
-        block_size = attributes["block_size"]
-        grid = [
-            -(-attributes[side] // block)
-            for side, block in zip(
-                ("inputs", "outputs"), block_size, strict=True
-            )
-        ]
-        nnz = (call["layout"][0].size - sum(grid) - 2) // 3
-        return (nnz, *block_size)
-    shape = list(call["x"][0].shape)
-    side = "inputs" if attributes["transpose"] else "outputs"
-    shape[attributes["feature_axis"]] = attributes[side]
-    return tuple(shape)
 
 
 def refuse(error, counts):
@@ -225,19 +218,19 @@ def refuse(error, counts):
     counts["refused"] += 1
 
 
-def main(library_path, seed, count):
+def main(fuzzer_class, library_path, seed, count):
     library = tf.load_op_library(library_path)
-    fuzzer = Fuzzer(int(seed))
+    fuzzer = fuzzer_class(int(seed))
     counts = collections.Counter()
     while counts["refused"] < int(count):
         name, call, attributes = fuzzer.spoilt_call()
         mode = fuzzer.pick(["eager", "eager", "eager", "known", "unknown"])
         try:
             if mode == "eager":
-                result = run(library, name, call, attributes, tf.cast)
+                result = fuzzer.run(library, name, call, attributes, tf.cast)
             else:
                 result = run_in_graph(
-                    library, name, call, attributes, mode == "known"
+                    fuzzer, library, name, call, attributes, mode == "known"
                 )
         except tf.errors.InvalidArgumentError as error:
             refuse(error, counts)
@@ -247,7 +240,7 @@ def main(library_path, seed, count):
             # What a shape function refuses.
             refuse(error, counts)
         else:
-            shape = expected_shape(name, call, attributes)
+            shape = fuzzer.expected_shape(name, call, attributes)
             if tuple(result.shape) != shape:
                 sys.exit(f"{name}: got shape {result.shape}, expected {shape}")
             np.asarray(result)  # read it all
@@ -256,4 +249,4 @@ def main(library_path, seed, count):
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    main(Fuzzer, *sys.argv[1:])

@@ -15,14 +15,19 @@ import pytest
 
 import tf_blocksparse
 
-PROGRAM = pathlib.Path(__file__).parent / "fuzz_program.py"
-ROOT = PROGRAM.parents[2]
+FOLDER = pathlib.Path(__file__).parent
+ROOT = FOLDER.parents[1]
 COUNT = 600
 
+pytestmark = pytest.mark.parametrize(
+    "program", ["fuzz_program.py", "conv_fuzz_program.py"]
+)
 
-def fuzz(library, seed, **environment):
+
+def fuzz(program, library, seed, **environment):
+    path = str(FOLDER / program)
     done = subprocess.run(
-        [sys.executable, str(PROGRAM), str(library), str(seed), str(COUNT)],
+        [sys.executable, path, str(library), str(seed), str(COUNT)],
         capture_output=True,
         text=True,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
@@ -34,19 +39,20 @@ def fuzz(library, seed, **environment):
     assert counts["accepted"] > COUNT // 20
 
 
-def test_malformed_calls_are_refused():
-    fuzz(tf_blocksparse.library_path(), seed=0)
+def test_malformed_calls_are_refused(program):
+    fuzz(program, tf_blocksparse.library_path(), seed=0)
 
 
 @pytest.mark.parametrize("isa", ["portable", "avx2"])
-def test_on_lower_instruction_sets(isa):
-    fuzz(tf_blocksparse.library_path(), seed=1, TF_BLOCKSPARSE_MAX_ISA=isa)
+def test_on_lower_instruction_sets(program, isa):
+    path = tf_blocksparse.library_path()
+    fuzz(program, path, seed=1, TF_BLOCKSPARSE_MAX_ISA=isa)
 
 
 @pytest.mark.complete
 @pytest.mark.parametrize("seed", range(2, 22))
-def test_many_seeds(seed):
-    fuzz(tf_blocksparse.library_path(), seed)
+def test_many_seeds(program, seed):
+    fuzz(program, tf_blocksparse.library_path(), seed)
 
 
 @pytest.fixture(scope="module")
@@ -73,9 +79,10 @@ def library_with_address_sanitizer():
 
 @pytest.mark.slow
 @pytest.mark.parametrize("isa", ["portable", "avx2", "avx512"])
-def test_under_address_sanitizer(library_with_address_sanitizer, isa):
+def test_under_address_sanitizer(library_with_address_sanitizer, program, isa):
     library, runtime = library_with_address_sanitizer
     fuzz(
+        program,
         library,
         seed=100,
         LD_PRELOAD=" ".join(runtime),
