@@ -251,6 +251,17 @@ void RunConv(const ConvProblem& problem, const ConvPlan& plan,
     t.images = bands.images();
     t.image = band / bands.bands() * t.images;
     t.present = std::min(t.images, problem.geometry.batch - t.image);
+    if ((band + 1) * parts < OwnTasksEnd(limited, all_bands * parts, number)) {
+      // Roughly: bands share the pixels at their edges.
+      const int64_t bytes = task.source_pixels * task.source_features *
+                            static_cast<int64_t>(SizeOf(problem.x_dtype));
+      const int64_t next_image = (band + 1) / bands.bands() * t.images;
+      const int64_t next_images =
+          std::min(t.images, problem.geometry.batch - next_image);
+      t.next_bytes = next_images * bytes / bands.bands();
+      t.next = static_cast<const char*>(problem.x) + next_image * bytes +
+               (band + 1) % bands.bands() * t.next_bytes;
+    }
     t.cells = bands.cells();
     if (worker.image_band != image_band) {
       bands.Sources(image_band, &worker.source);

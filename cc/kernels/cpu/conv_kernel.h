@@ -13,6 +13,7 @@
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_CONV_KERNEL_H_
 
 #include "cc/kernels/cpu/conv_pixels.h"
+#include "cc/kernels/cpu/lines_ahead.h"
 #include "cc/kernels/cpu/matmul_rows.h"
 
 namespace blocksparse {
@@ -317,6 +318,10 @@ void ConvPixels(const ConvTask& task) {
   }
   TapChunk<T> chunk;
   PixelWriter<T, X, kRows> writer(task);
+  const int groups = (target_block + kGroup - 1) / kGroup;
+  LinesAhead next(
+      static_cast<const char*>(task.next), 0, 1, task.next_bytes,
+      (task.target_end - task.target_begin) * groups * task.tile_count);
   int64_t stop;
   for (int64_t begin = task.target_begin; begin < task.target_end;
        begin = stop) {
@@ -337,7 +342,6 @@ void ConvPixels(const ConvTask& task) {
       // is written meanwhile.
       const bool at_once = first_chunk && last_chunk;
       const bool fresh = at_once && chunk.run_count == stop - begin;
-      const int groups = (target_block + kGroup - 1) / kGroup;
       writer.WriteAll();
       for (int64_t tile = 0; tile < task.tile_count; ++tile) {
         T* const sums = static_cast<T*>(task.sums) +
@@ -362,6 +366,7 @@ void ConvPixels(const ConvTask& task) {
                group.first += kernel->outputs) {
             while (group.first + kernel->outputs > target_block) ++kernel;
             writer.WriteSome();
+            next.Fetch();
             kernel->accumulate(chunk.refs + run.begin, run.end - run.begin,
                                group, &lines, run_sums + group.first * kRows);
           }

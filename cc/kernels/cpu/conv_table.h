@@ -44,6 +44,10 @@ struct ConvTask {
   // [tiles][rows] where the pixels of their cells are in y, feature 0, or -1.
   const int64_t* pixels = nullptr;
 
+  // x of the band that the same worker packs next, as far as is known.
+  const void* next = nullptr;
+  int64_t next_bytes = 0;
+
   // Scratch of this worker, in the kernel's compute type.
   void* panel = nullptr;  // [source feature][panel_stride], x's pixels
   int64_t panel_stride = 0;
