@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -212,6 +213,53 @@ TEST_P(ConvTest, ActivationsAreWithinTheirTolerance) {
       ConvCase test(shape, kind.x_dtype, kind.blocks_dtype, Fill::kUniform);
       ASSERT_EQ(CheckConv(&test, kind.isa, 1), "");
     }
+  }
+}
+
+// Whatever sizes and paddings come together, also those that no convolution
+// derives from each other.
+std::vector<ConvShape> RandomShapes() {
+  std::vector<ConvShape> shapes;
+  std::mt19937 random;  // the same numbers everywhere
+  const auto draw = [&](int64_t from, int64_t to) {
+    return from + static_cast<int64_t>(random() % (to - from + 1));
+  };
+  for (int i = 0; i < 300; ++i) {
+    ConvGeometry g;
+    g.batch = draw(1, 3);
+    for (int d = static_cast<int>(draw(0, 2)); d < kSpatial; ++d) {
+      g.fine[d] = draw(0, 9);
+      g.coarse[d] = draw(0, 9);
+      g.kernel[d] = draw(1, 4);
+      g.strides[d] = draw(1, 5);
+      g.dilations[d] = draw(1, 4);
+      g.padding[d] = draw(-3, 6);
+    }
+    const BlockSize& block = kBlockSizes[i % 7];
+    ConvShape shape{&LayoutKinds()[i % 8],
+                    draw(1, 3 * block.inputs),
+                    draw(1, 3 * block.outputs),
+                    block.inputs,
+                    block.outputs,
+                    g};
+    shape.shared_taps = draw(0, 1);
+    shape.adjoint = draw(0, 1);
+    shape.transpose = draw(0, 1);
+    shape.features_first = draw(0, 1);
+    shape.gate = static_cast<GateKind>(draw(0, 2));
+    shape.bias = draw(0, 1);
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
+TEST_P(ConvTest, TakesAnyGeometry) {
+  const Kind& kind = GetParam();
+  for (const ConvShape& shape : RandomShapes()) {
+    ConvCase test(shape, kind.x_dtype, kind.blocks_dtype, Fill::kIntegers);
+    ASSERT_EQ(CheckSampled(&test, kind.isa, 0), "");
+    if (shape.y_pixels() == 0) continue;
+    ASSERT_EQ(CheckConv(&test, kind.isa, 0), "");
   }
 }
 
