@@ -57,6 +57,10 @@ int64_t ConvShape::y_pixels() const {
          (adjoint ? geometry.fine_pixels() : geometry.coarse_pixels());
 }
 
+int64_t ConvShape::coarse_pixels() const {
+  return geometry.batch * geometry.coarse_pixels();
+}
+
 std::string ConvShape::ToString() const {
   std::ostringstream stream;
   stream << kind->name << " " << inputs << "x" << outputs << " block "

@@ -28,7 +28,9 @@ struct ConvShape {
   bool preactivation = false;
   Activation activation = Activation::kNone;
 
-  int64_t y_pixels() const;  // of the whole batch
+  // Of the whole batch.
+  int64_t y_pixels() const;
+  int64_t coarse_pixels() const;
   std::string ToString() const;
 };
 

@@ -107,7 +107,7 @@ absl::Status ConvBaseOp::Run(OpKernelContext* ctx,
   if (geometry.batch == 0 || y_pixels == 0) return absl::OkStatus();
   const Executor executor = PoolOf(ctx);
   const ConvPlan plan = PlanConv(problem, executor.threads, isa());
-  if (plan.kernel == nullptr) return NoKernel(problem.layout);
+  if (!plan.supported()) return NoKernel(problem.layout);
   Tensor holder;
   void* scratch;
   TF_RETURN_IF_ERROR(

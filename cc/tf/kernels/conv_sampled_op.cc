@@ -1,4 +1,5 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+#include <cstring>
 #include <vector>
 
 #include "cc/kernels/cpu/conv.h"
@@ -33,6 +34,11 @@ class ConvSampledOp : public PixelsOp {
     Tensor* blocks = nullptr;
     OP_REQUIRES_OK(ctx, ctx->allocate_output(0, shape, &blocks));
     problem.blocks = blocks->data();
+    const ConvGeometry& geometry = problem.geometry;
+    if (geometry.batch == 0 || geometry.coarse_pixels() == 0) {
+      std::memset(problem.blocks, 0, blocks->TotalBytes());
+      return;
+    }
     OP_REQUIRES_OK(ctx, Run(ctx, problem));
   }
 
@@ -69,7 +75,7 @@ class ConvSampledOp : public PixelsOp {
     const Executor executor = PoolOf(ctx);
     const ConvSampledPlan plan =
         PlanConvSampled(problem, executor.threads, isa());
-    if (plan.kernel == nullptr) return NoKernel(problem.layout);
+    if (!plan.supported()) return NoKernel(problem.layout);
     Tensor holder;
     void* scratch;
     TF_RETURN_IF_ERROR(
