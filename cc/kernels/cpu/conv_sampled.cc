@@ -16,6 +16,12 @@ int64_t Pixels(const int64_t (&size)[kSpatial]) {
   return size[0] * size[1] * size[2];
 }
 
+// Cells that taps of a group may be apart: each is multiplied for all of the
+// group, a sixteenth of what they do anyway.
+int64_t MostExtra(const ConvSampledTask& task) {
+  return task.positions / (16 * task.images) * task.images;
+}
+
 // The task of a problem, as far as all its tasks share it.
 ConvSampledTask FirstTask(const ConvSampledProblem& problem,
                           const ConvBands& bands) {
@@ -24,7 +30,7 @@ ConvSampledTask FirstTask(const ConvSampledProblem& problem,
   task.problem = &problem;
   task.kernel_taps = geometry.taps();
   task.images = bands.images();
-  task.steps = bands.positions() * bands.images();
+  task.positions = bands.positions() * bands.images();
   ConvSide& fine = problem.adjoint ? task.b : task.a;
   ConvSide& coarse = problem.adjoint ? task.a : task.b;
   fine.pixels = problem.fine;
@@ -37,7 +43,31 @@ ConvSampledTask FirstTask(const ConvSampledProblem& problem,
   task.b.features = problem.outputs;
   task.a.block = problem.layout.block_inputs;
   task.b.block = problem.layout.block_outputs;
+  task.b_margin = problem.adjoint ? 0 : MostExtra(task);
+  task.b_panel_cells = task.b.cells * task.images + 2 * task.b_margin;
   return task;
+}
+
+// The taps in groups whose outputs are read from cells that are not far apart.
+std::vector<ConvTapGroup> GroupTaps(const ConvSampledTask& task,
+                                    const std::vector<ConvTap>& taps,
+                                    const std::vector<ConvTap>& dead) {
+  std::vector<ConvTapGroup> groups;
+  for (size_t i = 0; i < taps.size(); ++i) {
+    const int64_t extra =
+        groups.empty() ? 0 : taps[i].offset - groups.back().taps[0].offset;
+    if (groups.empty() || (!task.problem->adjoint && extra > MostExtra(task))) {
+      groups.push_back({&taps[i], 0, 0, true});
+    } else {
+      groups.back().extra = extra;
+    }
+    ++groups.back().count;
+  }
+  if (!dead.empty()) {
+    groups.push_back(
+        {dead.data(), static_cast<int64_t>(dead.size()), 0, false});
+  }
+  return groups;
 }
 
 struct Scratch {
@@ -57,9 +87,10 @@ Scratch ScratchOf(const ConvSampledProblem& problem,
                                std::max(task.a.features, task.b.features));
   scratch.b_panel =
       AlignScratch(size * CeilDiv(task.b.features, task.b.block) *
-                   kernel.padded(task.b.block) * task.b.cells * task.images);
-  scratch.a_panel = AlignScratch(size * ConvStripBlocks(block) * block *
-                                 task.a.cells * task.images);
+                   kernel.padded(task.b.block) * task.b_panel_cells);
+  scratch.a_panel =
+      AlignScratch(size * ConvStripBlocks(block) * kernel.padded(block) *
+                   task.a.cells * task.images);
   const int64_t passes =
       bands.bands() * CeilDiv(problem.geometry.batch, bands.images());
   if (passes > 1 && SizeOf(problem.blocks_dtype) != kernel.compute_size) {
@@ -152,28 +183,37 @@ void RunConvSampled(const ConvSampledProblem& problem,
   std::memset(zeros, 0, sizes.zeros);
 
   ConvSampledTask task = FirstTask(problem, bands);
-  std::vector<int64_t> offsets(task.kernel_taps, -1);
-  for (const ConvTap& tap : bands.Taps(0)) offsets[tap.tap] = tap.offset;
-  task.tap_offsets = offsets.data();
+  std::vector<ConvTap> taps = bands.Taps(0);
+  std::vector<ConvTap> dead;
+  for (int64_t t = 0; t < task.kernel_taps; ++t) {
+    const auto is_tap = [t](const ConvTap& tap) { return tap.tap == t; };
+    if (std::none_of(taps.begin(), taps.end(), is_tap)) dead.push_back({t, 0});
+  }
+  std::sort(taps.begin(), taps.end(), [](const ConvTap& a, const ConvTap& b) {
+    return a.offset < b.offset;
+  });
+  const std::vector<ConvTapGroup> groups = GroupTaps(task, taps, dead);
+  task.groups = groups.data();
+  task.group_count = static_cast<int64_t>(groups.size());
   task.zeros = zeros;
   task.b_panel = b_panel;
   task.partial = sizes.partial == 0 ? problem.blocks : partial;
   const int64_t output_blocks = CeilDiv(task.b.features, task.b.block);
   const int64_t pairs =
-      CeilDiv(task.a.features, task.a.block) * task.kernel_taps;
+      CeilDiv(task.a.features, task.a.block) * task.group_count;
   const int64_t parts = TasksFor(plan.threads);
   std::vector<int64_t> sources;
   std::vector<int64_t> targets;
-  const int64_t groups = CeilDiv(problem.geometry.batch, bands.images());
+  const int64_t image_groups = CeilDiv(problem.geometry.batch, bands.images());
   for (int64_t band = 0; band < bands.bands(); ++band) {
     bands.Sources(band, &sources);
     bands.Targets(band, 0, &targets);
     (problem.adjoint ? task.b : task.a).source = sources.data();
     (problem.adjoint ? task.a : task.b).source = targets.data();
-    for (int64_t group = 0; group < groups; ++group) {
+    for (int64_t group = 0; group < image_groups; ++group) {
       task.image = group * task.images;
       task.present = std::min(task.images, problem.geometry.batch - task.image);
-      task.last_pass = band + 1 == bands.bands() && group + 1 == groups;
+      task.last_pass = band + 1 == bands.bands() && group + 1 == image_groups;
       ParallelFor(limited, parts, [&](int64_t part, int) {
         ConvSampledTask t = task;
         t.begin = output_blocks * part / parts;

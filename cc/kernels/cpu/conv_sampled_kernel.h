@@ -12,16 +12,21 @@
 namespace blocksparse {
 namespace BLOCKSPARSE_ISA {
 
+// Wider blocks are folded if there are many rows, see WithFold. Here rows are
+// images times pixels, and images that don't exist would take as long.
+constexpr int64_t kRowsOfFold = 0;
+
 // Feature blocks [begin, end) of a side, to panels of [cell / kFold][column]
-// [kFold], in each of which kFold images share a place.
+// [kFold], `panel_cells` cells apart, in each of which kFold images share a
+// place.
 template <int kFold, typename X, typename T>
 void PackSide(const ConvSampledTask& task, const ConvSide& side, int64_t begin,
-              int64_t end, int64_t padded, T* panels) {
+              int64_t end, int64_t padded, int64_t panel_cells, T* panels) {
   const int64_t block = side.block;
   const int64_t first = begin * block;
   const int64_t last =
       end * block < side.features ? end * block : side.features;
-  const int64_t panel = side.cells * task.images * padded;
+  const int64_t panel = panel_cells * padded;
   const X* const pixels = static_cast<const X*>(side.pixels);
   const X* const zeros = static_cast<const X*>(task.zeros);
   const bool features_first = task.problem->features_first;
@@ -62,128 +67,150 @@ void PackSide(const ConvSampledTask& task, const ConvSide& side, int64_t begin,
 template <typename X>
 void PackConvOutputs(const ConvSampledTask& task) {
   using T = Compute<X>;
-  const int64_t padded = PaddedColumns<T>(task.b.block);
-  WithFold<T>(task.b.block, [&](auto fold) {
-    PackSide<fold.value, X>(
-        task, task.b, task.begin, task.end, padded,
-        static_cast<T*>(task.b_panel) +
-            task.begin * task.b.cells * task.images * padded);
+  WithFold<T>(task.b.block, kRowsOfFold, [&](auto fold) {
+    const int64_t padded = PaddedOutputs<T, fold.value>(task.b.block);
+    const int64_t margin = task.b_margin * padded;
+    T* panel = static_cast<T*>(task.b_panel) +
+               task.begin * task.b_panel_cells * padded;
+    PackSide<fold.value, X>(task, task.b, task.begin, task.end, padded,
+                            task.b_panel_cells, panel + margin);
+    for (int64_t i = task.begin; i < task.end; ++i) {
+      T* const after = panel + margin + task.b.cells * task.images * padded;
+      for (int64_t j = 0; j < margin; ++j) panel[j] = after[j] = 0;
+      panel += task.b_panel_cells * padded;
+    }
   });
 }
 
-// The blocks of one input block at one tap.
-struct ConvSampledRow {
-  int64_t begin;  // entries of the transposed view
-  int64_t end;
-  int64_t input;  // block
-  int64_t tap;
+// Registers of columns on their way to be multiplied with one input block.
+template <int kFold, int kGroup, int kColumns, typename T, typename To>
+class ColumnQueue {
+ public:
+  ColumnQueue(const SampledTiles<T, To>& tiles, const T* a, int64_t inputs)
+      : tiles_(tiles), a_(a), inputs_(inputs) {}
+
+  void Add(const SampledColumns<T>& columns) {
+    // Those behind a group tell what is written next.
+    if (count_ == kListed + kColumns) {
+      Multiply(kListed);
+      for (int j = 0; j < kColumns; ++j) listed_[j] = listed_[kListed + j];
+      count_ = kColumns;
+    }
+    listed_[count_++] = columns;
+  }
+
+  void Finish() {
+    if (count_ == 0) return;
+    for (int j = 0; j < kColumns; ++j) {
+      listed_[count_ + j].sums = listed_[count_ - 1].sums;
+    }
+    Multiply(count_);
+    count_ = 0;
+  }
+
+ private:
+  void Multiply(int count) {
+    AccumulateColumns<kFold, kGroup, kColumns>(tiles_, a_, inputs_, listed_,
+                                               count);
+  }
+
+  static constexpr int kListed = 8 * kColumns;
+  const SampledTiles<T, To>& tiles_;
+  const T* a_;
+  int64_t inputs_;
+  SampledColumns<T> listed_[kListed + 2 * kColumns] = {};
+  int count_ = 0;
 };
 
+// The blocks of one input block at a group of taps.
 template <typename X, typename Stored, int kFold, int kGroup, int kColumns,
           typename To>
-void MultiplyRow(const ConvSampledTask& task, const ConvSampledRow& row,
-                 const Compute<X>* a, To* to) {
+void MultiplyTaps(const ConvSampledTask& task, const ConvTapGroup& group,
+                  int64_t input_block, const Compute<X>* a, To* to) {
   using T = Compute<X>;
   constexpr int kLanes = kFullLanes<T> / kFold;
   const ConvSampledProblem& p = *task.problem;
   const Layout& layout = p.layout;
   const LayoutView& view = layout.transposed;
-  const int64_t padded = PaddedColumns<T>(layout.block_outputs);
+  const int64_t a_padded = PaddedInputs<T, kFold>(layout.block_inputs);
+  const int64_t padded = PaddedOutputs<T, kFold>(layout.block_outputs);
   const int64_t size =
       static_cast<int64_t>(layout.block_inputs) * layout.block_outputs;
-  const int64_t offset = task.tap_offsets[row.tap];
+  const int64_t steps = task.positions + (p.adjoint ? 0 : group.extra);
   const SampledTiles<T, To> tiles = {
-      task.steps / kFold,
-      layout.block_inputs * kFold,
+      steps / kFold,
+      a_padded * kFold,
       padded * kFold,
       layout.block_outputs,
       task.first_pass ? nullptr : static_cast<const T*>(task.partial),
       to,
       task.last_pass && p.gate != nullptr};
-  // The fine side is shifted.
-  const T* b = static_cast<const T*>(task.b_panel);
-  if (p.adjoint) {
-    b += offset * padded;
-  } else {
-    a += offset * layout.block_inputs;
-  }
-  const int64_t left = p.inputs - row.input * layout.block_inputs;
+  const int64_t first = group.taps[0].offset;
+  if (!p.adjoint) a += first * a_padded;
+  const int64_t left = p.inputs - input_block * layout.block_inputs;
   const int64_t inputs =
       left < layout.block_inputs ? left : layout.block_inputs;
-  // As many registers as are multiplied before the list is made anew.
-  constexpr int kListed = 8 * kColumns;
-  SampledColumns<T> listed[kListed + kColumns] = {};
-  int count = 0;
-  const auto place = [&](int64_t entry) {
-    const int64_t block = view.block_id[entry];
-    return p.shared_taps ? (block * task.kernel_taps + row.tap) * size
-                         : block * size;
-  };
-  const auto flush = [&](int64_t entry) {
-    // What comes after these, to be prefetched.
-    for (int j = 0; j < kColumns; ++j, ++entry) {
-      listed[count + j].sums =
-          entry < row.end ? place(entry) : listed[count - 1].sums;
-    }
-    AccumulateColumns<kFold, kGroup, kColumns>(tiles, a, inputs, listed, count);
-    count = 0;
-  };
-  for (int64_t entry = row.begin; entry < row.end; ++entry) {
-    const int64_t rest = p.outputs - static_cast<int64_t>(view.index[entry]) *
-                                         layout.block_outputs;
-    const int64_t outputs =
-        rest < layout.block_outputs ? rest : layout.block_outputs;
-    const T scale = p.gate == nullptr ? T(1) : T(p.gate[view.block_id[entry]]);
-    const bool zero = scale == 0 || offset < 0;
-    const bool partly =
-        inputs < layout.block_inputs || outputs < layout.block_outputs;
-    const int64_t sums = place(entry);
-    if (task.first_pass && (zero || partly)) {
-      __builtin_memset(static_cast<Stored*>(p.blocks) + sums, 0,
-                       size * sizeof(Stored));
-    }
-    if (zero) continue;
-    const T* const panel =
-        b + view.index[entry] * task.b.cells * task.images * padded;
-    for (int64_t first = 0; first < outputs; first += kLanes) {
-      listed[count++] = {panel + first * kFold, sums + first, outputs - first,
-                         scale};
-      if (count == kListed) flush(entry + 1);
+  ColumnQueue<kFold, kGroup, kColumns, T, To> queue(tiles, a, inputs);
+  for (int64_t t = 0; t < group.count; ++t) {
+    const ConvTap& tap = group.taps[t];
+    const T* const b =
+        static_cast<const T*>(task.b_panel) +
+        (p.adjoint ? tap.offset : task.b_margin - (tap.offset - first)) *
+            padded;
+    const int64_t row =
+        p.shared_taps ? input_block : input_block * task.kernel_taps + tap.tap;
+    for (int64_t e = view.splits[row]; e < view.splits[row + 1]; ++e) {
+      const int64_t block = view.block_id[e];
+      const int64_t sums =
+          (p.shared_taps ? block * task.kernel_taps + tap.tap : block) * size;
+      const int64_t rest = p.outputs - static_cast<int64_t>(view.index[e]) *
+                                           layout.block_outputs;
+      const int64_t outputs =
+          rest < layout.block_outputs ? rest : layout.block_outputs;
+      const T scale = p.gate == nullptr ? T(1) : T(p.gate[block]);
+      const bool zero = scale == 0 || !group.live;
+      const bool partly =
+          inputs < layout.block_inputs || outputs < layout.block_outputs;
+      if (task.first_pass && (zero || partly)) {
+        __builtin_memset(static_cast<Stored*>(p.blocks) + sums, 0,
+                         size * sizeof(Stored));
+      }
+      if (zero) continue;
+      const T* const panel = b + view.index[e] * task.b_panel_cells * padded;
+      for (int64_t j = 0; j < outputs; j += kLanes) {
+        queue.Add({panel + j * kFold, sums + j, outputs - j, scale});
+      }
     }
   }
-  if (count > 0) flush(row.end);
+  queue.Finish();
 }
 
 template <typename X, typename Stored, int kFold, int kGroup, int kColumns,
           typename To>
 void ConvSampledFolded(const ConvSampledTask& task, To* to) {
   using T = Compute<X>;
-  const ConvSampledProblem& p = *task.problem;
-  const LayoutView& view = p.layout.transposed;
-  const int64_t block = p.layout.block_inputs;
+  const int64_t block = task.a.block;
+  const int64_t a_padded = PaddedInputs<T, kFold>(block);
   const int64_t strip_blocks = ConvStripBlocks(block);
-  const int64_t input_blocks = (p.inputs + block - 1) / block;
+  const int64_t input_blocks = (task.a.features + block - 1) / block;
   for (int64_t pair = task.begin; pair < task.end; ++pair) {
-    ConvSampledRow row;
-    row.input = pair / task.kernel_taps;
-    row.tap = pair % task.kernel_taps;
-    const int64_t target = p.shared_taps ? row.input : pair;
-    row.begin = view.splits[target];
-    row.end = view.splits[target + 1];
-    if (row.begin == row.end) continue;
-    const int64_t strip = row.input / strip_blocks;
+    const int64_t input_block = pair / task.group_count;
+    const int64_t strip = input_block / strip_blocks;
     const int64_t first = strip * strip_blocks;
     if (*task.strip != strip) {
       const int64_t end = first + strip_blocks < input_blocks
                               ? first + strip_blocks
                               : input_blocks;
-      PackSide<kFold, X>(task, task.a, first, end, block,
+      PackSide<kFold, X>(task, task.a, first, end, a_padded,
+                         task.a.cells * task.images,
                          static_cast<T*>(task.a_panel));
       *task.strip = strip;
     }
-    const T* const a = static_cast<const T*>(task.a_panel) +
-                       (row.input - first) * task.a.cells * task.images * block;
-    MultiplyRow<X, Stored, kFold, kGroup, kColumns>(task, row, a, to);
+    const T* const a =
+        static_cast<const T*>(task.a_panel) +
+        (input_block - first) * task.a.cells * task.images * a_padded;
+    MultiplyTaps<X, Stored, kFold, kGroup, kColumns>(
+        task, task.groups[pair % task.group_count], input_block, a, to);
   }
 }
 
@@ -191,7 +218,7 @@ void ConvSampledFolded(const ConvSampledTask& task, To* to) {
 template <typename X, typename Stored, int kGroup, int kColumns, typename To>
 void ConvSampledTo(const ConvSampledTask& task, To* to) {
   const Layout& layout = task.problem->layout;
-  WithFold<Compute<X>>(layout.block_outputs, [&](auto fold) {
+  WithFold<Compute<X>>(layout.block_outputs, kRowsOfFold, [&](auto fold) {
     constexpr int kFold = fold.value;
     if (layout.block_inputs <= kGroup / 2) {
       ConvSampledFolded<X, Stored, kFold, kGroup / 2, 2 * kColumns>(task, to);
@@ -215,7 +242,8 @@ void ConvSampled(const ConvSampledTask& task) {
 template <typename T>
 int64_t FoldOf(int64_t block_outputs) {
   int64_t images = 1;
-  WithFold<T>(block_outputs, [&](auto fold) { images = fold.value; });
+  WithFold<T>(block_outputs, kRowsOfFold,
+              [&](auto fold) { images = fold.value; });
   return images;
 }
 

@@ -94,24 +94,37 @@ struct ConvSide {
   int64_t cells = 0;                // of one image
 };
 
+// Taps that are multiplied together: the inputs of all of them are read from
+// the same cell on, and the outputs of a tap so many cells earlier (or, with
+// `adjoint`, later) as it is beyond the first one.
+struct ConvTapGroup {
+  const ConvTap* taps;
+  int64_t count;
+  int64_t extra;  // cells of the last tap beyond the first one
+  bool live;      // or else all pixels of its taps are padding
+};
+
 // Some images' bands of a sampled convolution.
 struct ConvSampledTask {
   const ConvSampledProblem* problem;
-  ConvSide a;           // inputs
-  ConvSide b;           // outputs
-  int64_t image = 0;    // the first one
-  int64_t images = 1;   // beside each other in the panels
-  int64_t present = 1;  // of them that exist
-  int64_t steps = 0;    // cells that are multiplied, all images counted
+  ConvSide a;             // inputs
+  ConvSide b;             // outputs
+  int64_t image = 0;      // the first one
+  int64_t images = 1;     // beside each other in the panels
+  int64_t present = 1;    // of them that exist
+  int64_t positions = 0;  // cells of coarse pixels, all images counted
   int64_t kernel_taps = 0;
-  // [kernel_taps] cells from one side's to the other's, -1: no pixels
-  const int64_t* tap_offsets = nullptr;
+  const ConvTapGroup* groups = nullptr;
+  int64_t group_count = 0;
   bool first_pass = true;  // store, else add to partial
   bool last_pass = true;   // write blocks, else partial
   // Blocks of outputs to pack, or pairs to multiply: an input block, and of
-  // each one tap after the other.
+  // each one group of taps after the other.
   int64_t begin = 0;
   int64_t end = 0;
+  // Cells of zeros before and after the outputs of a block, and all its cells.
+  int64_t b_margin = 0;
+  int64_t b_panel_cells = 0;
   void* a_panel = nullptr;      // of this worker: a strip of input blocks
   void* b_panel = nullptr;      // of everyone: all output blocks
   const void* zeros = nullptr;  // a pixel of either side
