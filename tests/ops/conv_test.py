@@ -108,6 +108,9 @@ def test_a_forgotten_block_is_found(monkeypatch):
         (2, (1, 1), (5, 4), "same"),
         (1, (1, 1), 1, "valid"),
         (2, (2, 4), 3, 2),
+        # Transposed, all of it is cut off.
+        (2, (2, 4), 3, 7),
+        (2, (0, 4), 3, 7),
         (1, (7, 1), (7, 1), "valid"),
         (3, (1,), 4, "causal"),
         (2, (9, 1, 1), (2, 1, 1), "valid"),

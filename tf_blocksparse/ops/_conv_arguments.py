@@ -226,26 +226,37 @@ def fine_extras(geometry: Geometry, output_padding: Any) -> Sizes:
     Raises:
       ValueError: if no convolution comes back from it to the size of x.
     """
-    if output_padding is not None:
-        output_padding = _each(
-            "output_padding", output_padding, geometry.rank, 0
-        )
+    if output_padding is None:
+        return _default_extras(geometry)
     extras = []
+    added = _each("output_padding", output_padding, geometry.rank, 0)
     for axis, stride in enumerate(geometry.strides):
         least = _least_extra(geometry, axis)
-        if output_padding is None:
-            extra = _default_extra(geometry, axis, least)
-        else:
-            kernel = _reach(geometry, axis) + 1
-            same = geometry.padding == "SAME"
-            extra = output_padding[axis] + (kernel % 2 if same else least)
-            if not least <= extra < least + stride:
-                low = output_padding[axis] + least - extra
-                raise ValueError(
-                    f"output_padding: got {output_padding[axis]} with strides "
-                    f"{stride}, expected {max(low, 0)} to {low + stride - 1}; "
-                    "a convolution would not come back to the input's size"
-                )
+        extra = added[axis] + least
+        if geometry.padding == "SAME":
+            extra = added[axis] + (_reach(geometry, axis) + 1) % 2
+        if not least <= extra < least + stride:
+            low = added[axis] + least - extra
+            raise ValueError(
+                f"output_padding: got {added[axis]} with strides {stride}, "
+                f"expected {max(low, 0)} to {low + stride - 1}; a convolution "
+                "would not come back to the input's size"
+            )
+        extras.append(extra)
+    return tuple(extras)
+
+
+@functools.lru_cache(maxsize=256)
+def _default_extras(geometry: Geometry) -> Sizes:
+    extras = []
+    for axis, stride in enumerate(geometry.strides):
+        extra = _least_extra(geometry, axis)
+        if geometry.padding == "SAME":
+            extra = stride
+        elif geometry.padding == "VALID":
+            extra = max(extra, stride)
+        elif geometry.symmetric:
+            extra += stride - 1
         extras.append(extra)
     return tuple(extras)
 
@@ -254,20 +265,12 @@ def fine_sizes(
     geometry: Geometry, coarse: list[int | None], extras: Sizes
 ) -> list[int | None]:
     """Sizes of y of a transposed convolution from those of x."""
-    fine = [
-        None if size is None else (size - 1) * stride + extra
+    return [
+        None if size is None else max((size - 1) * stride + extra, 0)
         for size, stride, extra in zip(
             coarse, geometry.strides, extras, strict=True
         )
     ]
-    for size in fine:
-        if size is not None and not 0 <= size <= _arguments.MAX_INT32:
-            raise ValueError(
-                f"padding: got {geometry.explicit_paddings} for an input of "
-                f"{coarse}, expected outputs of 0 to {_arguments.MAX_INT32}, "
-                f"not {fine}; pad less, or pass output_shape"
-            )
-    return fine
 
 
 def output_shape(
@@ -293,15 +296,6 @@ def _least_extra(geometry: Geometry, axis: int) -> int:
     if geometry.padding == "SAME":
         return 1
     return _reach(geometry, axis) + 1 - sum(_zeros(geometry, axis))
-
-
-def _default_extra(geometry: Geometry, axis: int, least: int) -> int:
-    stride = geometry.strides[axis]
-    if geometry.padding == "SAME":
-        return stride
-    if geometry.padding == "VALID":
-        return max(least, stride)
-    return least + stride - 1 if geometry.symmetric else least
 
 
 def _reach(geometry: Geometry, axis: int) -> int:

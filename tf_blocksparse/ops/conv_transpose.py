@@ -60,7 +60,8 @@ def conv_transpose(
       gate: `[nnz]`, as for `matmul`.
 
     Returns:
-      y: like x, with `outputs` features.
+      y: like x, with `outputs` features. Where more is cut off than there is,
+        no pixels are left.
 
     Raises:
       ValueError: if dtypes, known shapes or the geometry don't fit.
@@ -109,9 +110,16 @@ def _out_spatial(
     shape = tf.shape(x)
     return tf.stack(
         [
-            (shape[first + axis] - 1) * geometry.strides[axis] + extras[axis]
+            _fine_size(shape[first + axis], geometry.strides[axis], extra)
             if size is None
             else size
-            for axis, size in enumerate(known)
+            for axis, (size, extra) in enumerate(
+                zip(known, extras, strict=True)
+            )
         ]
     )
+
+
+def _fine_size(coarse: tf.Tensor, stride: int, extra: int) -> tf.Tensor:
+    fine = (coarse - 1) * stride + extra
+    return fine if extra >= stride else tf.maximum(fine, 0)

@@ -65,7 +65,7 @@ class Axis(NamedTuple):
                 rest = max(self.stride - self.span, 0)
             elif self.padding == "same_symmetric":
                 rest = self.stride - 1
-        return size + (rest if extra is None else extra)
+        return max(size + (rest if extra is None else extra), 0)
 
     def before(self, fine: int, coarse: int) -> int:
         """Zeros before the first fine pixel."""
