@@ -48,8 +48,9 @@ Scratch ScratchOf(const SampledMatmulProblem& problem,
   const int64_t passes = std::max<int64_t>(1, CeilDiv(problem.rows, limit));
   scratch.pass_rows = RoundUp(CeilDiv(problem.rows, passes), kMaxFold);
   const size_t row_bytes = kernel.compute_size * scratch.pass_rows;
-  scratch.a_panel =
-      AlignScratch(row_bytes * std::max(kStripFeatures, layout.block_inputs));
+  scratch.a_panel = AlignScratch(
+      row_bytes *
+      std::max<int64_t>(kStripFeatures, kernel.padded(layout.block_inputs)));
   scratch.b_panel = AlignScratch(row_bytes * b_columns);
   if (passes > 1 && SizeOf(problem.blocks_dtype) != kernel.compute_size) {
     scratch.partial = AlignScratch(size_t(layout.nnz) * layout.block_inputs *

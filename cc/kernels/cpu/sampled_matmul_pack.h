@@ -1,6 +1,7 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 // Copies of a and b into panels, [block][row / kFold][column][kFold], zero
-// where a row or a feature does not exist.
+// where a row or a feature does not exist. Columns between a block's width and
+// what it is padded to hold anything.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_SAMPLED_MATMUL_PACK_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_SAMPLED_MATMUL_PACK_H_
 
@@ -11,29 +12,51 @@ namespace blocksparse {
 namespace BLOCKSPARSE_ISA {
 
 // Calls body with the rows that share a register, as a type's value: as many
-// as fit beside each other, but at most kMaxFold.
+// as fit beside each other, but at most kMaxFold. Where halves of registers
+// leave less of a wider block's last one empty, two: blocks of 24 then take a
+// quarter off the time of many rows, blocks of 100 hardly anything. But twice
+// as many pieces are stored, which 32 rows for each whole register make up for:
+// blocks of 24, 40 and 56 break even at 32, 64 and about 100 rows, and 8 rows
+// would take 1.2 to 1.5 times as long.
 template <typename T, typename Body>
-inline void WithFold(int64_t block_outputs, const Body& body) {
+inline void WithFold(int64_t block_outputs, int64_t rows, const Body& body) {
   constexpr int kFull = kFullLanes<T>;
+  constexpr int64_t kRowsForPieces = 32;
   if constexpr (kFull >= 8) {
     if (block_outputs <= kFull / 4) {
       return body(std::integral_constant<int, 4>());
     }
   }
   if constexpr (kFull >= 4) {
-    if (block_outputs <= kFull / 2) {
+    const int64_t whole = block_outputs / kFull;
+    const int64_t rest = block_outputs % kFull;
+    if (rest > 0 && rest <= kFull / 2 && rows >= kRowsForPieces * whole) {
       return body(std::integral_constant<int, 2>());
     }
   }
   body(std::integral_constant<int, 1>());
 }
 
+// Features a block of a's panels is padded to: what folding writes at a time.
+template <typename T, int kFold>
+inline int64_t PaddedInputs(int64_t block_inputs) {
+  constexpr int64_t kLanes = kFold == 1 ? 1 : kFullLanes<T> / kFold;
+  return (block_inputs + kLanes - 1) / kLanes * kLanes;
+}
+
+// Columns a block of b's panels is padded to: whole registers.
+template <typename T, int kFold>
+inline int64_t PaddedOutputs(int64_t block_outputs) {
+  constexpr int64_t kLanes = kFullLanes<T> / kFold;
+  return (block_outputs + kLanes - 1) / kLanes * kLanes;
+}
+
+// The most of it for any number of rows.
 template <typename T>
 int64_t PaddedColumns(int64_t block_outputs) {
   int64_t padded = 0;
-  WithFold<T>(block_outputs, [&](auto fold) {
-    constexpr int64_t kLanes = kFullLanes<T> / fold.value;
-    padded = (block_outputs + kLanes - 1) / kLanes * kLanes;
+  WithFold<T>(block_outputs, 0, [&](auto fold) {
+    padded = PaddedOutputs<T, fold.value>(block_outputs);
   });
   return padded;
 }
@@ -136,6 +159,27 @@ inline void FoldRows(const From* from, int64_t stride, int64_t rows,
                      to + column / block * panel + column % block * kFold);
       }
     }
+  } else {
+    // A piece of a block at a time, and what is beside it.
+    T* target = to;
+    int64_t k = 0;
+    while (j + kFull <= columns) {
+      Vector<T, kFull> values[kFold];
+#pragma GCC unroll 4
+      for (int s = 0; s < kFold; ++s) {
+        values[s] =
+            s < rows ? Load<kFull>(from + s * stride + j) : Vector<T, kFull>{};
+      }
+      Interleave<kFold, kFull>(values);
+      Store<kFull>(values[0], target + k * kFold);
+      const int64_t width = block - k < kLanes ? block - k : kLanes;
+      j += width;
+      k += width;
+      if (k == block) {
+        k = 0;
+        target += panel;
+      }
+    }
   }
   for (; j < columns; j += block - j % block) {
     T* target = to + j / block * panel;
@@ -213,7 +257,7 @@ void PackPanels(const X* from, const SampledMatmulTask& task, int64_t features,
   const bool features_first = task.problem->features_first;
   const int64_t rows = task.rows;
   const int64_t panel = (rows + kFold - 1) / kFold * kFold * padded;
-  const int64_t together = BlocksTogether(block);
+  const int64_t together = BlocksTogether(padded);
   for (int64_t b = begin; b < end; b += together) {
     const int64_t stop = b + together < end ? b + together : end;
     const int64_t first = b * block;
@@ -238,7 +282,8 @@ void PackA(const SampledMatmulTask& task, int64_t c, int64_t together) {
   const SampledMatmulProblem& p = *task.problem;
   const int64_t end = c + together < task.end ? c + together : task.end;
   PackPanels<kFold>(static_cast<const X*>(p.a), task, p.layout.inputs, c, end,
-                    p.layout.block_inputs, p.layout.block_inputs,
+                    p.layout.block_inputs,
+                    PaddedInputs<Compute<X>, kFold>(p.layout.block_inputs),
                     static_cast<Compute<X>*>(task.a_panel));
 }
 
@@ -247,8 +292,8 @@ void PackB(const SampledMatmulTask& task) {
   using T = Compute<X>;
   const SampledMatmulProblem& p = *task.problem;
   const int64_t block = p.layout.block_outputs;
-  const int64_t padded = PaddedColumns<T>(block);
-  WithFold<T>(block, [&](auto fold) {
+  WithFold<T>(block, p.rows, [&](auto fold) {
+    const int64_t padded = PaddedOutputs<T, fold.value>(block);
     const int64_t panel =
         (task.rows + fold.value - 1) / fold.value * fold.value * padded;
     PackPanels<fold.value>(static_cast<const X*>(p.b), task, p.layout.outputs,
