@@ -20,18 +20,19 @@
 namespace blocksparse {
 namespace {
 
+// Returns how many threads were worth it.
 int RunOn(const ConvProblem& problem, Isa isa, int threads = 1) {
   const ConvPlan plan = PlanConv(problem, threads, isa);
   const GuardedBuffer scratch(AlignScratch(plan.scratch_bytes));
   RunConv(problem, plan, Threads(threads), scratch.data());
-  return plan.threads;
+  return plan.kernel != nullptr ? plan.threads : plan.product.threads;
 }
 
 int RunOn(const ConvSampledProblem& problem, Isa isa, int threads = 1) {
   const ConvSampledPlan plan = PlanConvSampled(problem, threads, isa);
   const GuardedBuffer scratch(AlignScratch(plan.scratch_bytes));
   RunConvSampled(problem, plan, Threads(threads), scratch.data());
-  return plan.threads;
+  return plan.kernel != nullptr ? plan.threads : plan.product.threads;
 }
 
 std::string CheckConv(ConvCase* test, Isa isa, double ulps) {
