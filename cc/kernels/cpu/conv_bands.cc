@@ -93,9 +93,10 @@ void ConvBands::Cut(int64_t images, const int64_t (&size)[kSpatial]) {
     pitch_[i] = step;
     plane_cells_ += (extent - 1) * step;
     positions_ += (size_[i] - 1) * step;
-    // The zeros at the end of a row are those before the next one.
+    // The zeros at the end of a row are those before the next one, but each
+    // target pixel has a cell of its own.
     const int64_t common = std::min(axis.zeros_before, axis.zeros_after);
-    step *= std::max<int64_t>(1, extent - (bands_[i] == 1 ? common : 0));
+    step *= std::max(size_[i], extent - (bands_[i] == 1 ? common : 0));
   }
   cells_ = planes * plane_cells_;
 }
