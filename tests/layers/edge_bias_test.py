@@ -179,6 +179,15 @@ def test_policies(policy):
     assert np.count_nonzero(values == 1) == 2 * 3 * 3 * 4
 
 
+@pytest.mark.parametrize("data_format", ["channels_last", "channels_first"])
+def test_compiles_with_xla(data_format):
+    layer = EdgeBias(3, data_format=data_format, bias_initializer="ones")
+    y = tf.ones((2, 6, 6, 6))
+    expected = layer(y)
+    compiled = tf.function(layer, jit_compile=True)
+    np.testing.assert_array_equal(compiled(y), expected)
+
+
 def make_model():
     settings = {"padding": "same", "block_size": 4, "sparsity": 0.25}
     return keras.Sequential(
