@@ -178,7 +178,8 @@ class BlockSparseConv2DTranspose(_ConvTranspose):
             pair `(before, after)`.
         output_padding: Integer, or one for each spatial dimension: which of
             the sizes that a convolution with these strides maps to the
-            input's, as in Keras. None is Keras's default.
+            input's, as in Keras. None is Keras's default with `"valid"` and
+            `"same"`, the largest with `"same_symmetric"`, and else 0.
         data_format: `"channels_last"` or `"channels_first"`; None is
             `keras.config.image_data_format()`.
         dilation_rate: Integer, or one for each spatial dimension.
