@@ -26,6 +26,17 @@ _WORST = flags.DEFINE_integer(
 
 # What moves from run to run on the same machine.
 _PASSING = ("load_before",)
+# What goes without saying.
+_USUAL = {
+    "x_dtype": "float32",
+    "blocks_dtype": "float32",
+    "layout": "balanced",
+    "transposed": False,
+    "strides": 1,
+    "dilation": 1,
+    "per_tap": False,
+    "padding": "same",
+}
 
 
 def main(argv: Sequence[str]) -> None:
@@ -135,12 +146,10 @@ def _describe(key: str) -> list[str]:
     if {"rows", "inputs", "outputs"} <= case.keys():
         sizes = [str(case.pop(k)) for k in ("rows", "inputs", "outputs")]
         words.append("x".join(sizes))
-    usual = {"x_dtype": "float32", "blocks_dtype": "float32"}
-    usual["layout"] = "balanced"
     words += [
         f"{name} {value}"
         for name, value in case.items()
-        if usual.get(name) != value
+        if _USUAL.get(name) != value
     ]
     return [", ".join(words), str(threads)]
 

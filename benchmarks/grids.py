@@ -103,13 +103,14 @@ def seconds(
     # Few rows are bound by the memory, and 16-bit products are slow.
     dense = max(cases[0].dense_flops, 24.0 * numbers) / (0.6e9 * gflops)
     calls = [
-        _call(dense * (1 + ("16" in dtype)))
+        call_seconds(dense * (1 + ("16" in dtype)))
         for dtype in {case.x_dtype for case in cases}
     ]
-    calls += [_call(dense * (1 - case.sparsity)) for case in cases]
+    calls += [call_seconds(dense * (1 - case.sparsity)) for case in cases]
     checks = 0.2 + 3e-8 * numbers * (1 + len(cases))
     return checks + min(longest, rounds * sum(calls)) + 2 * sum(calls)
 
 
-def _call(single: float) -> float:
+def call_seconds(single: float) -> float:
+    """How long a call of `turns.in_graph` takes, if its work does so once."""
     return max(single, min(0.25, max(20e-3, 8 * single)))

@@ -3,6 +3,7 @@
 
 import numpy as np
 from case import Case
+from conv_case import ConvCase
 
 from tf_blocksparse import BlockLayout
 
@@ -10,7 +11,7 @@ from tf_blocksparse import BlockLayout
 _SKEW = 10
 
 
-def of(case: Case, seed: int) -> BlockLayout:
+def of(case: Case | ConvCase, seed: int) -> BlockLayout:
     """The layout of a case.
 
     `skewed` has outputs with ten times the blocks of the others (dx: inputs,
@@ -35,13 +36,28 @@ def of(case: Case, seed: int) -> BlockLayout:
     raise ValueError(f"layout: got {case.layout}, expected one of LAYOUTS")
 
 
+def of_kernel(case: ConvCase, seed: int) -> BlockLayout:
+    """The layout of a convolution: a matrix's, or a balanced one per tap."""
+    if not case.per_tap:
+        return of(case, seed)
+    return BlockLayout.random(
+        (*case.kernel_size, case.inputs, case.outputs),
+        case.block_size,
+        sparsity=case.sparsity,
+        seed=seed,
+    )
+
+
 def entries(layout: BlockLayout) -> int:
-    """Entries of the blocks that lie inside of the weight."""
+    """Entries of the blocks that lie inside of the weight.
+
+    Of a kernel: of one tap if all taps share the layout, else of all together.
+    """
     heights, widths = (
         np.minimum(block, size - np.arange(0, size, block))
         for size, block in zip(layout.shape, layout.block_size, strict=True)
     )
-    return int(heights @ layout.mask @ widths)
+    return int(np.sum(heights @ layout.mask @ widths))
 
 
 def _skewed(grid: tuple[int, int], density: float, seed: int) -> np.ndarray:

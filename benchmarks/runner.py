@@ -12,6 +12,7 @@ from typing import Any
 
 from task import Task
 
+_ROOT = pathlib.Path(__file__).resolve().parents[1]
 _WORKER = pathlib.Path(__file__).resolve().parent / "worker.py"
 
 
@@ -28,7 +29,7 @@ def run(task: Task, programs: dict[str, str]) -> dict[str, Any]:
         with said.open("w") as said_file:
             done = subprocess.run(
                 [task.python, str(_WORKER), *map(str, files)],
-                env={**os.environ, **task.environment},
+                env={**_environment(), **task.environment},
                 stdout=sys.stderr,
                 # TensorFlow greets each process with some lines.
                 stderr=said_file,
@@ -39,3 +40,9 @@ def run(task: Task, programs: dict[str, str]) -> dict[str, Any]:
             sys.exit(f"error: no result of {task.title}, see above")
         result: dict[str, Any] = json.loads(files[1].read_text())
         return result
+
+
+def _environment() -> dict[str, str]:
+    """That of this process, in which this repository's package is found."""
+    paths = [os.environ.get("PYTHONPATH"), str(_ROOT)]
+    return {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))}

@@ -4,10 +4,14 @@
 import dataclasses
 import math
 import re
+import sys
 from collections.abc import Sequence
 from typing import TypeVar
 
 from case import DTYPES, PRODUCTS
+
+# Whether all taps of a convolution have one layout, or each its own.
+TAPS = ("shared", "per_tap")
 
 _Value = TypeVar("_Value")
 
@@ -18,25 +22,31 @@ class Settings:
 
     Attributes:
       peak_gflops: of one thread, from which durations are estimated.
+      conv_shapes: files of convolutions.
+      conv_cases: words of those to measure.
+      conv_taps: of `TAPS`.
     """
 
     suites: tuple[str, ...]
     threads: tuple[int, ...]
     rounds: int
     seed: int
-    shapes: tuple[tuple[int, int, int], ...] | None
-    products: tuple[str, ...] | None
-    block_sizes: tuple[int, ...] | None
-    sparsities: tuple[float, ...] | None
-    dtypes: tuple[str, ...] | None
-    rows: tuple[int, ...] | None
-    features: int
-    batch: int
-    cases: int
-    megabytes: int
-    instruction_sets: tuple[str, ...]
-    other_python: str
+    shapes: tuple[tuple[int, int, int], ...] | None = None
+    products: tuple[str, ...] | None = None
+    block_sizes: tuple[int, ...] | None = None
+    sparsities: tuple[float, ...] | None = None
+    dtypes: tuple[str, ...] | None = None
+    rows: tuple[int, ...] | None = None
+    features: int = 4096
+    batch: int = 128
+    cases: int = 40
+    megabytes: int = 512
+    instruction_sets: tuple[str, ...] = ("avx2",)
+    other_python: str = sys.executable
     peak_gflops: float = 100.0
+    conv_shapes: tuple[str, ...] | None = None
+    conv_cases: tuple[str, ...] | None = None
+    conv_taps: tuple[str, ...] = ("shared",)
 
     def asks_for_products(self) -> bool:
         """Whether a flag names cases of its own for the suite of products."""
@@ -163,6 +173,6 @@ def _some(
 
 def _wrong(flag: str, word: str, expected: str) -> str:
     return (
-        f"--{flag}: got {word}, expected {expected}; make bench "
-        'ARGS="--help" tells what each flag means'
+        f"--{flag}: got {word}, expected {expected}; --help tells what each "
+        "flag means"
     )

@@ -21,30 +21,41 @@ from case import Case, Measured
 from tf_blocksparse import BlockLayout, ops
 
 
-class Inputs:
-    """Different tensors of normal numbers, made when they are asked for."""
+class Drawn:
+    """Tensors of normal numbers of some shapes, made when asked for."""
+
+    def __init__(
+        self, shapes: Sequence[Sequence[int]], dtype: str, seed: int
+    ) -> None:
+        self._rng = np.random.default_rng(seed)
+        self._dtype = dtype
+        self._shapes = shapes
+        self._made: list[list[tf.Tensor]] = []
+
+    def __call__(self, index: int) -> list[tf.Tensor]:
+        """Arguments of the index-th application, different from others."""
+        while len(self._made) <= index:
+            self._made.append(
+                [
+                    normal(self._rng, self._dtype, *shape)
+                    for shape in self._shapes
+                ]
+            )
+        return self._made[index]
+
+
+class Inputs(Drawn):
+    """Arguments of a case's product."""
 
     def __init__(self, case: Case, seed: int) -> None:
-        self._rng = np.random.default_rng(seed)
-        self._dtype = case.x_dtype
-        self._rows = case.rows
-        self._made: list[list[tf.Tensor]] = []
-        self._sides = {
+        sides = {
             "forward": [case.inputs],
             "dx": [case.outputs],
             "dw": [case.inputs, case.outputs],
         }[case.product]
-
-    def __call__(self, index: int) -> list[tf.Tensor]:
-        """Arguments of the product's index-th application."""
-        while len(self._made) <= index:
-            self._made.append(
-                [
-                    normal(self._rng, self._dtype, self._rows, side)
-                    for side in self._sides
-                ]
-            )
-        return self._made[index]
+        super().__init__(
+            [(case.rows, side) for side in sides], case.x_dtype, seed
+        )
 
 
 def normal(rng: np.random.Generator, dtype: str, *shape: int) -> tf.Tensor:

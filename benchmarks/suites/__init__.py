@@ -26,6 +26,8 @@ NAMES = (
     "memory",
     "instruction_sets",
     "others",
+    "convolutions",
+    "conv_never_slower",
 )
 
 
