@@ -9,12 +9,13 @@
 #include <cstdint>
 #include <cstring>
 #include <functional>
-#include <random>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "cc/kernels/cpu/matmul.h"
 #include "cc/testing/conv_case.h"
+#include "cc/testing/conv_shapes.h"
 #include "cc/testing/threads.h"
 
 namespace blocksparse {
@@ -42,115 +43,6 @@ std::string CheckConv(ConvCase* test, Isa isa, double ulps) {
 std::string CheckSampled(ConvCase* test, Isa isa, double ulps) {
   return test->CheckSampled([&](const ConvSampledProblem& p) { RunOn(p, isa); },
                             ulps);
-}
-
-// Sizes of the fine side; those of the coarse side follow, but where given.
-struct Convolution {
-  ConvAttributes attributes;
-  std::vector<int64_t> fine;
-  std::vector<int64_t> coarse = {};
-  int64_t batch = 2;
-};
-
-ConvGeometry Geometry(const Convolution& c) {
-  std::string error = CheckConvAttributes(c.attributes);
-  std::vector<int64_t> coarse = c.coarse;
-  for (int i = static_cast<int>(coarse.size());
-       error.empty() && i < c.attributes.rank(); ++i) {
-    coarse.push_back(0);
-    error = DeriveCoarseSize(c.attributes, i, c.fine[i], &coarse[i]);
-  }
-  ConvGeometry geometry;
-  if (error.empty()) {
-    error = MakeConvGeometry(c.attributes, c.batch, c.fine, coarse, &geometry);
-  }
-  EXPECT_EQ(error, "");
-  return geometry;
-}
-
-const std::vector<Convolution>& Convolutions() {
-  constexpr auto kValid = ConvPadding::kValid;
-  constexpr auto kSame = ConvPadding::kSame;
-  constexpr auto kExplicit = ConvPadding::kExplicit;
-  static const auto* const convolutions = new std::vector<Convolution>{
-      // A product of each pixel.
-      {{{1, 1}, {1, 1}, {1, 1}, kValid, {}}, {5, 7}},
-      {{{1, 1}, {2, 3}, {1, 1}, kSame, {}}, {5, 7}},
-      {{{1}, {1}, {1}, kExplicit, {1, 2}}, {9}},
-      // One dimension: plain, causal, all of a line in one pixel.
-      {{{3}, {1}, {1}, kValid, {}}, {37}},
-      {{{4}, {1}, {3}, kExplicit, {9, 0}}, {21}, {}, 3},
-      {{{11}, {1}, {1}, kValid, {}}, {11}, {}, 5},
-      // Two, with strides, dilations and both, sides of different lengths.
-      {{{3, 3}, {1, 1}, {1, 1}, kSame, {}}, {9, 19}},
-      {{{3, 3}, {2, 2}, {1, 1}, kSame, {}}, {8, 8}, {}, 3},
-      {{{3, 3}, {2, 2}, {1, 1}, kSame, {}}, {7, 9}, {}, 1},
-      {{{3, 2}, {1, 1}, {2, 5}, kSame, {}}, {8, 11}},
-      {{{3, 2}, {2, 3}, {3, 2}, kValid, {}}, {11, 13}},
-      {{{2, 5}, {3, 1}, {1, 2}, kExplicit, {1, 0, 3, 4}}, {6, 10}},
-      {{{3, 3}, {1, 1}, {1, 1}, kValid, {}}, {4, 70}, {}, 1},
-      // Three.
-      {{{3, 3, 3}, {1, 1, 1}, {1, 1, 1}, kSame, {}}, {4, 3, 5}},
-      {{{2, 1, 3}, {2, 1, 2}, {1, 1, 2}, kValid, {}}, {5, 2, 9}},
-      // Fine pixels that no tap reaches: between strides, and at the end.
-      {{{2, 2}, {3, 4}, {1, 1}, kValid, {}}, {9, 12}},
-      {{{3}, {2}, {1}, kValid, {}}, {20}, {5}},
-      // Coarse pixels that reach few of the fine ones, or none.
-      {{{3}, {2}, {1}, kValid, {}}, {7}, {12}},
-      {{{5, 5}, {1, 1}, {1, 1}, kSame, {}}, {2, 3}},
-      {{{2, 3}, {1, 1}, {9, 9}, kExplicit, {7, 7, 8, 8}}, {3, 4}},
-      {{{3, 3}, {1, 1}, {1, 1}, kExplicit, {50, 0, 0, 0}}, {6, 6}, {6, 4}},
-      // Pixels left out.
-      {{{3, 3}, {1, 1}, {1, 1}, kExplicit, {-2, -1, 1, -3}}, {8, 9}},
-      // No pixels on one side, or on both.
-      {{{3}, {1}, {1}, kExplicit, {2, 3}}, {0}},
-      {{{5, 5}, {1, 1}, {1, 1}, kValid, {}}, {4, 9}},
-      {{{3}, {1}, {1}, kValid, {}}, {5}, {}, 0},
-  };
-  return *convolutions;
-}
-
-struct BlockSize {
-  int32_t inputs;
-  int32_t outputs;
-};
-constexpr BlockSize kBlockSizes[] = {{1, 1},   {2, 2},   {3, 3},   {4, 4},
-                                     {5, 7},   {8, 8},   {8, 16},  {16, 16},
-                                     {20, 12}, {32, 32}, {17, 15}, {64, 24}};
-
-// All layouts and geometries with what else a problem has changing along, each
-// with a period that shares none of the others' factors, so that all pairs of
-// settings meet somewhere.
-std::vector<ConvShape> Shapes() {
-  std::vector<ConvShape> shapes;
-  int turn = 0;
-  for (const LayoutKind& kind : LayoutKinds()) {
-    for (const Convolution& convolution : Convolutions()) {
-      for (int side = 0; side < 4; ++side) {
-        const BlockSize& block = kBlockSizes[turn % std::size(kBlockSizes)];
-        // One more or fewer than a multiple of the block, now and then.
-        ConvShape shape{&kind,
-                        block.inputs * 3 - (turn % 3 == 1),
-                        block.outputs * 2 - (turn % 5 == 1),
-                        block.inputs,
-                        block.outputs,
-                        Geometry(convolution)};
-        shape.adjoint = side & 1;
-        shape.transpose = side & 2;
-        shape.shared_taps = turn / 4 % 2;
-        shape.features_first = turn / 4 % 3 == 0;
-        shape.gate = static_cast<GateKind>(turn / 4 % 7 % 3);
-        shape.bias = turn / 4 % 5 < 3;
-        shape.preactivation = turn / 4 % 5 == 0;
-        shape.activation =
-            turn % 4 == 0 ? Activation::kRelu : Activation::kNone;
-        shapes.push_back(shape);
-        ++turn;
-      }
-      ++turn;
-    }
-  }
-  return shapes;
 }
 
 struct Kind {
@@ -184,7 +76,7 @@ INSTANTIATE_TEST_SUITE_P(All, ConvTest, testing::ValuesIn(Kinds()),
 
 TEST_P(ConvTest, IsExactOnIntegers) {
   const Kind& kind = GetParam();
-  for (const ConvShape& shape : Shapes()) {
+  for (const ConvShape& shape : ConvShapes()) {
     if (shape.y_pixels() == 0) continue;
     ConvCase test(shape, kind.x_dtype, kind.blocks_dtype, Fill::kIntegers);
     ASSERT_EQ(CheckConv(&test, kind.isa, 0), "");
@@ -193,7 +85,7 @@ TEST_P(ConvTest, IsExactOnIntegers) {
 
 TEST_P(ConvTest, SampledIsExactOnIntegers) {
   const Kind& kind = GetParam();
-  for (const ConvShape& shape : Shapes()) {
+  for (const ConvShape& shape : ConvShapes()) {
     if (shape.coarse_pixels() == 0) continue;
     ConvCase test(shape, kind.x_dtype, kind.blocks_dtype, Fill::kIntegers);
     ASSERT_EQ(CheckSampled(&test, kind.isa, 0), "");
@@ -218,46 +110,9 @@ TEST_P(ConvTest, ActivationsAreWithinTheirTolerance) {
   }
 }
 
-// Whatever sizes and paddings come together, also those that no convolution
-// derives from each other.
-std::vector<ConvShape> RandomShapes() {
-  std::vector<ConvShape> shapes;
-  std::mt19937 random;  // the same numbers everywhere
-  const auto draw = [&](int64_t from, int64_t to) {
-    return from + static_cast<int64_t>(random() % (to - from + 1));
-  };
-  for (int i = 0; i < 300; ++i) {
-    ConvGeometry g;
-    g.batch = draw(1, 3);
-    for (int d = static_cast<int>(draw(0, 2)); d < kSpatial; ++d) {
-      g.fine[d] = draw(0, 9);
-      g.coarse[d] = draw(0, 9);
-      g.kernel[d] = draw(1, 4);
-      g.strides[d] = draw(1, 5);
-      g.dilations[d] = draw(1, 4);
-      g.padding[d] = draw(-3, 6);
-    }
-    const BlockSize& block = kBlockSizes[i % 7];
-    ConvShape shape{&LayoutKinds()[i % 8],
-                    draw(1, 3 * block.inputs),
-                    draw(1, 3 * block.outputs),
-                    block.inputs,
-                    block.outputs,
-                    g};
-    shape.shared_taps = draw(0, 1);
-    shape.adjoint = draw(0, 1);
-    shape.transpose = draw(0, 1);
-    shape.features_first = draw(0, 1);
-    shape.gate = static_cast<GateKind>(draw(0, 2));
-    shape.bias = draw(0, 1);
-    shapes.push_back(shape);
-  }
-  return shapes;
-}
-
 TEST_P(ConvTest, TakesAnyGeometry) {
   const Kind& kind = GetParam();
-  for (const ConvShape& shape : RandomShapes()) {
+  for (const ConvShape& shape : RandomConvShapes()) {
     ConvCase test(shape, kind.x_dtype, kind.blocks_dtype, Fill::kIntegers);
     if (shape.coarse_pixels() > 0) {
       ASSERT_EQ(CheckSampled(&test, kind.isa, 0), "");
@@ -289,8 +144,9 @@ TEST_P(ConvTest, AddsUpSeveralPieces) {
 // Channels by the hundred, in wide blocks.
 TEST_P(ConvTest, AddsUpManyFeatures) {
   const Kind& kind = GetParam();
-  for (const BlockSize& block : {BlockSize{8, 8}, BlockSize{82, 18},
-                                 BlockSize{128, 64}, BlockSize{96, 128}}) {
+  for (const ConvBlockSize& block :
+       {ConvBlockSize{8, 8}, ConvBlockSize{82, 18}, ConvBlockSize{128, 64},
+        ConvBlockSize{96, 128}}) {
     ConvShape shape{
         &LayoutKinds()[6], 400,           300,
         block.inputs,      block.outputs, Geometry(Convolutions()[7])};
