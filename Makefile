@@ -103,7 +103,7 @@ demo: build  ## dense against sparse on real text (ARGS="--help" lists flags)
 	@PYTHONPATH=. $(PY) examples/char_lm.py $(ARGS) || $(ASKED_FOR_HELP)
 
 .PHONY: bench
-bench: build  ## measure everything: 25 minutes (ARGS="--help" lists flags)
+bench: build  ## measure everything: 40 minutes (ARGS="--help" lists flags)
 	@PYTHONPATH=. $(PY) benchmarks/bench.py $(ARGS) || $(ASKED_FOR_HELP)
 
 PYTHON_FILES := $(wildcard setup.py tf_blocksparse tests benchmarks examples) \

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterator, Sequence
 
 import grids
-import settings as checks
 from case import PRODUCTS
 from conv_case import ConvCase
 
@@ -17,6 +16,7 @@ _FORM = (
     "kind batch spatial inputs outputs kernel strides dilation blocks sparsity "
     "forward dx dw"
 )
+_LARGEST_BLOCK = 256
 _NUMBER = r"[1-9]\d{0,7}"
 _SIZES = rf"{_NUMBER}(x{_NUMBER}){{0,2}}"
 _FLOOR = r"-|\d+(\.\d+)?%?"
@@ -30,7 +30,7 @@ _PATTERNS = (
     _NUMBER,
     _NUMBER,
     rf"{_NUMBER}(,{_NUMBER})*",
-    r"[01](\.\d+)?|\.\d+",
+    r"0(\.\d+)?|1(\.0+)?",
     _FLOOR,
     _FLOOR,
     _FLOOR,
@@ -146,8 +146,12 @@ def _rows(section: str, words: Sequence[str]) -> Iterator[Row]:
             f"got spatial {spatial} and kernel {kernel}, expected as many "
             "sizes; give both for each dimension"
         )
-    (sparsity,) = checks.fractions("sparsity", words[9:10]) or ()
-    blocks = checks.integers("blocks", words[8].split(","), 1, 256) or ()
+    blocks = list(map(int, words[8].split(",")))
+    if max(blocks) > _LARGEST_BLOCK:
+        raise ValueError(
+            f"got blocks {words[8]}, expected at most {_LARGEST_BLOCK}; give "
+            "smaller ones"
+        )
     for product, floor in zip(PRODUCTS, words[10:], strict=True):
         for block_size in blocks:
             case = ConvCase(
@@ -161,7 +165,7 @@ def _rows(section: str, words: Sequence[str]) -> Iterator[Row]:
                 dilation=int(words[7]),
                 product=product,
                 block_size=block_size,
-                sparsity=sparsity,
+                sparsity=float(words[9]),
             )
             case.check()
             yield Row(section, case, floor)

@@ -10,7 +10,7 @@ from task import threads_title
 from pictures import lines
 
 # More cases than this are no picture.
-_MOST = 40
+_MOST = 80
 
 
 def draw(run: dict[str, Any]) -> Any:

@@ -171,12 +171,13 @@ def _verdict(measured: Sequence[ConvMeasured]) -> str:
     text = f"{len(promised) - len(missed)} of {len(promised)} floors are met."
     if not missed:
         return text
-    titles = [*_TITLES[:3], "threads", "floor", "reached", "of floor"]
+    titles = [*_TITLES[:4], "threads", "floor", "reached", "of floor"]
     rows = [
         [
             size(each.case),
             each.case.product,
             str(each.case.block_size),
+            f"{1 - each.density:.1%}",
             str(each.threads),
             each.floor,
             f"{each.of_roofline:.0%}"
