@@ -5,10 +5,55 @@
 
 #include "cc/kernels/cpu/activation.h"
 #include "cc/kernels/cpu/conv_table.h"
+#include "cc/kernels/cpu/lines_ahead.h"
 #include "cc/kernels/cpu/transpose.h"
 
 namespace blocksparse {
 namespace BLOCKSPARSE_ISA {
+
+// The next band's pixels, fetched while a band is convolved.
+class BandAhead {
+ public:
+  BandAhead(const ConvTask& task, int64_t steps)
+      : x_(task.next_x, 0, 1, task.next_x_bytes, steps),
+        y_(task.next_y, 0, 1, task.next_y_bytes, steps) {}
+
+  void Fetch() {
+    x_.Fetch();
+    y_.Fetch();
+  }
+
+ private:
+  LinesAhead x_;
+  LinesAhead y_;
+};
+
+// The lines of y that a tile will be written to, fetched a few at a time: all
+// at once would fill the buffers that x and the weights come through.
+class LineQueue {
+ public:
+  // `count` of `pixels`, from feature `first` on, in about `steps` steps.
+  LineQueue(const ConvTask& task, const int64_t* pixels, int count,
+            int64_t first, int64_t steps)
+      : element_(static_cast<int64_t>(SizeOf(task.problem->x_dtype))),
+        y_(static_cast<const char*>(task.problem->y) + first * element_),
+        pixel_(pixels),
+        end_(task.problem->features_first ? pixels : pixels + count),
+        at_once_(static_cast<int>(count / (steps + 1)) + 1) {}
+
+  void Fetch() {
+    for (int i = 0; i < at_once_ && pixel_ < end_; ++i, ++pixel_) {
+      if (*pixel_ >= 0) PrefetchWrite(y_ + *pixel_ * element_);
+    }
+  }
+
+ private:
+  int64_t element_;
+  const char* y_;
+  const int64_t* pixel_;
+  const int64_t* end_;
+  int at_once_;
+};
 
 // to[j * to_stride + i] = from[i][j] for i < kLanes, j < columns. Fetches the
 // same of `next`.

@@ -19,6 +19,7 @@ namespace BLOCKSPARSE_ISA {
    FoldOf<Compute<x>>,                                          \
    PackConvOutputs<x>,                                          \
    ConvSampled<x, blocks, inputs, registers>},
+#define CONV_OUTPUTS(isa, x, blocks, pixels, registers, tile)
 extern const ConvSampledKernel kConvSampledKernels[];
 extern const int kConvSampledKernelCount;
 // constexpr: nothing of an instruction set may run when the library is loaded.
@@ -29,6 +30,7 @@ const int kConvSampledKernelCount =
     sizeof(kConvSampledKernels) / sizeof(ConvSampledKernel);
 #undef MATMUL_ROWS
 #undef MATMUL_OUTPUTS
+#undef CONV_OUTPUTS
 #undef SAMPLED_MATMUL
 
 }  // namespace BLOCKSPARSE_ISA

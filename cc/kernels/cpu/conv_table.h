@@ -44,22 +44,38 @@ struct ConvTask {
   // [tiles][rows] where the pixels of their cells are in y, feature 0, or -1.
   const int64_t* pixels = nullptr;
 
-  // x of the band that the same worker packs next, as far as is known.
-  const void* next = nullptr;
-  int64_t next_bytes = 0;
+  // x and y of the band that the same worker takes next, as far as is known.
+  const void* next_x = nullptr;
+  int64_t next_x_bytes = 0;
+  const void* next_y = nullptr;
+  int64_t next_y_bytes = 0;
 
   // Scratch of this worker, in the kernel's compute type.
-  void* panel = nullptr;  // [source feature][panel_stride], x's pixels
+  // x's pixels: [source feature][cell], or [register of source features][cell]
+  // [lane], see ConvFamily.
+  void* panel = nullptr;
+  // Elements from one feature, or register of them, to the next; from one
+  // source block to the next; and from one cell to the next.
   int64_t panel_stride = 0;
+  int64_t block_stride = 0;
+  int64_t cell_stride = 0;
   const void* zeros = nullptr;  // an x of no pixel: source_features zeros
   void* sums = nullptr;         // of all tiles of a band
-  void* staging = nullptr;      // kConvChunk blocks, widened and gated, or null
+  // Blocks of a chunk, widened and gated, or null; transposed if wanted.
+  void* staging = nullptr;
+  bool transpose_staged = false;
 };
 
 // Inputs whose products are added to all tiles of a band before the next ones,
 // and as many blocks at most.
 constexpr int kConvInputs = 512;
 constexpr int kConvChunk = 128;
+
+// Blocks of a chunk, at most.
+static inline int64_t ConvChunkBlocks(int64_t source_block) {
+  const int64_t blocks = (kConvInputs + source_block - 1) / source_block;
+  return blocks < kConvChunk ? blocks : kConvChunk;
+}
 
 // Features a tile of sums has room for: whole registers, of which those that
 // don't exist are read, not written.
@@ -69,12 +85,20 @@ static inline int64_t ConvTileFeatures(const ConvTask& task, int lanes) {
   return (features + lanes - 1) / lanes * lanes;
 }
 
+// kRows: a vector holds one feature of several pixels, so that blocks of any
+// size are multiplied alike.
+// kOutputs: a vector holds several outputs of one pixel, where blocks are whole
+// registers on both sides and features come last: pixels need not be
+// transposed on their way in and out.
+enum class ConvFamily { kRows, kOutputs };
+
 struct ConvKernel {
   const char* name;
+  ConvFamily family;
   Isa isa;
   Dtype x_dtype;
   Dtype blocks_dtype;
-  int rows;          // pixels of a tile
+  int pixels;        // of a tile
   int outputs;       // of a tile
   int lanes;         // elements of a full register
   int compute_size;  // bytes of the type computed in

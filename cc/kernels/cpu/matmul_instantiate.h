@@ -36,6 +36,7 @@ constexpr int kOutputsRows = 16;
    PackOutputs<x>,                            \
    MatmulOutputs<x, blocks>},
 #define SAMPLED_MATMUL(isa, x, blocks, inputs, registers, tile)
+#define CONV_OUTPUTS(isa, x, blocks, pixels, registers, tile)
 extern const MatmulKernel kMatmulKernels[];
 extern const int kMatmulKernelCount;
 // constexpr: nothing of an instruction set may run when the library is loaded.
@@ -45,6 +46,7 @@ constexpr MatmulKernel kMatmulKernels[] = {
 const int kMatmulKernelCount = sizeof(kMatmulKernels) / sizeof(MatmulKernel);
 #undef MATMUL_ROWS
 #undef MATMUL_OUTPUTS
+#undef CONV_OUTPUTS
 #undef SAMPLED_MATMUL
 
 }  // namespace BLOCKSPARSE_ISA

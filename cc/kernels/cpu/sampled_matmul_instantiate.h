@@ -18,6 +18,7 @@ namespace BLOCKSPARSE_ISA {
    PaddedColumns<Compute<x>>,                                   \
    PackB<x>,                                                    \
    SampledMatmul<x, blocks, inputs, registers>},
+#define CONV_OUTPUTS(isa, x, blocks, pixels, registers, tile)
 extern const SampledMatmulKernel kSampledMatmulKernels[];
 extern const int kSampledMatmulKernelCount;
 // constexpr: nothing of an instruction set may run when the library is loaded.
@@ -28,6 +29,7 @@ const int kSampledMatmulKernelCount =
     sizeof(kSampledMatmulKernels) / sizeof(SampledMatmulKernel);
 #undef MATMUL_ROWS
 #undef MATMUL_OUTPUTS
+#undef CONV_OUTPUTS
 #undef SAMPLED_MATMUL
 
 }  // namespace BLOCKSPARSE_ISA
