@@ -20,7 +20,6 @@ def test_measures_checks_and_prints(bench, tmp_path):
     result = bench(
         "--suites=convolutions",
         f"--shapes={tmp_path}/small.txt",
-        "--taps=shared,per_tap",
         "--threads=1,2",
         "--rounds=2",
         "--seed=7",
@@ -34,23 +33,19 @@ def test_measures_checks_and_prints(bench, tmp_path):
     assert parts[0] == "### Small ones"
     assert parts[2] == "### Of one tap"
     small, single = (parts[i].splitlines() for i in (1, 3))
-    assert [line.split(" | ")[1] for line in small[2:]] == [
-        *["forward"] * 4,
-        *["dx"] * 4,
-        *["dw"] * 4,
-        *["forward"] * 2,
-        *["dx"] * 2,
-        *["dw"] * 2,
+    products = [line.split(" | ")[1] for line in small[2:]]
+    assert products == [
+        *["forward", "forward", "dx", "dx", "dw", "dw"],
+        *["forward", "dx", "dw"],
     ]
-    assert "| 2 x 6x5 x 16 to 8, 3x3, stride 2, per tap | dx | 4 |" in (
-        "\n".join(small)
-    )
+    assert "| 2 x 6x5 x 16 to 8, 3x3, stride 2 | dx | 4 |" in small[4]
+    assert "| 2 x 7 x 8 to 8, 2, stride 2, transposed | forward |" in small[8]
     assert "of roofline" not in small[0]
     assert "of roofline" in single[0]
     assert "floors are met" in result.stdout
     run = json.loads((tmp_path / "result.json").read_text())
     lines = run["suites"]["convolutions"]["lines"]
-    assert [line["threads"] for line in lines] == [1] * 24 + [2] * 24
+    assert [line["threads"] for line in lines] == [1] * 12 + [2] * 12
     for line in lines:
         assert line["dense_ms"] > 0
         assert line["sparse_ms"] > 0
@@ -59,11 +54,7 @@ def test_measures_checks_and_prints(bench, tmp_path):
         assert known == (line["case"]["kernel"] == "1x1")
     # Half of 4 x 2 blocks of 4 x 4, for 3 x 3 pixels and taps.
     assert lines[0]["useful_flops"] == 2 * 2 * 3 * 3 * 9 * 16 * 4
-    (first,) = (
-        line
-        for line in lines[:24]
-        if line["floor"] == "70%" and not line["case"]["per_tap"]
-    )
+    first = next(line for line in lines if line["floor"] == "70%")
     # x, y and 2 of the 4 blocks.
     assert first["moved_bytes"] == 4 * (2 * 2 * 25 * 16 + 2 * 64)
     assert (tmp_path / "convolutions.png").stat().st_size > 1000
@@ -73,6 +64,7 @@ def test_random_cases_and_what_of_the_table_is_chosen(bench, tmp_path):
     result = bench(
         "--suites=convolutions,conv_never_slower",
         "--cases=1 x 7x7",
+        "--taps=per_tap,shared",
         "--products=forward",
         "--random_cases=2",
         "--threads=1",
@@ -86,7 +78,8 @@ def test_random_cases_and_what_of_the_table_is_chosen(bench, tmp_path):
     assert "2 random cases (`--seed=1`" in result.stdout
     suites = json.loads((tmp_path / "result.json").read_text())["suites"]
     cases = [line["case"] for line in suites["convolutions"]["lines"]]
-    assert [case["block_size"] for case in cases] == [8, 16, 32]
+    assert [case["block_size"] for case in cases] == [8, 8, 16, 16, 32, 32]
+    assert [case["per_tap"] for case in cases] == [True, False] * 3
     assert {case["spatial"] for case in cases} == {"7x7"}
     cases = [line["case"] for line in suites["conv_never_slower"]["lines"]]
     assert len(cases) == 2
@@ -95,9 +88,12 @@ def test_random_cases_and_what_of_the_table_is_chosen(bench, tmp_path):
     files = [tmp_path / "result.json"] * 2
     result = bench(*files, program="compare.py")
     assert result.returncode == 0
-    assert "5 lines in both" in result.stdout
-    assert "batch 1, spatial 7x7, inputs 512" not in result.stdout
-    assert "7x7" in result.stdout
+    assert "8 lines in both" in result.stdout
+    assert (
+        "batch 1, block_size 8, inputs 512, kernel 3x3, outputs"
+        in result.stdout
+    )
+    assert "dilation 1," not in result.stdout
 
 
 @pytest.mark.parametrize(
