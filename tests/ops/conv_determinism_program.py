@@ -87,7 +87,8 @@ def main(threads):
         if dtype != "float32" and (block, geometry[2]) != (16, (28, 28)):
             continue
         per_tap = block == 16
-        for data_format in ("channels_last", "channels_first"):
+        formats = ["channels_last", "channels_first"]
+        for data_format in formats[: 1 + per_tap]:
             case = geometry, block, per_tap, dtype, data_format
             for what, tensor in results_of(*case):
                 name = f"{what} {case}"
