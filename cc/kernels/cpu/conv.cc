@@ -45,7 +45,7 @@ ConvTask FirstTask(const ConvProblem& problem) {
 // cache. A tile may reach beyond the last cell.
 int64_t PanelStride(const ConvBands& bands, const ConvKernel& kernel) {
   const int64_t line = kCacheLine / kernel.compute_size;
-  const int64_t cells = bands.cells() * bands.images() + kernel.pixels;
+  const int64_t cells = bands.most_cells() * bands.images() + kernel.pixels;
   if (kernel.family == ConvFamily::kOutputs) return (cells | 1) * kernel.lanes;
   return (CeilDiv(cells, line) | 1) * line;
 }
@@ -67,6 +67,27 @@ bool IsStaged(const ConvProblem& problem, const ConvKernel& kernel) {
          (kernel.family == ConvFamily::kOutputs && problem.transpose);
 }
 
+// Tiles of all phases of the first band.
+int64_t CountTiles(const ConvBands& bands, int pixels) {
+  std::vector<int64_t> cells;
+  int64_t tiles = 0;
+  for (int64_t phase = 0; phase < bands.phases(0); ++phase) {
+    bands.Tiles(0, phase, pixels, &cells);
+    tiles += static_cast<int64_t>(cells.size());
+  }
+  return tiles;
+}
+
+// Tiles of a band whose sums are kept at a time, at most: one, if a target
+// block's taps all fit into a chunk. A tile begins behind the last one's end.
+int64_t KeptTiles(const ConvTask& task, const ConvBands& bands,
+                  const ConvKernel& kernel) {
+  const int64_t taps = task.tile_targets * task.kernel_taps *
+                       CeilDiv(task.source_features, task.source_block);
+  if (taps <= ConvChunkBlocks(task.source_block)) return 1;
+  return CeilDiv(bands.most_positions() * bands.images(), kernel.pixels);
+}
+
 struct Scratch {
   size_t zeros = 0;  // of everyone
   size_t panel = 0;
@@ -76,7 +97,7 @@ struct Scratch {
 };
 
 Scratch ScratchOf(const ConvTask& task, const ConvKernel& kernel,
-                  const ConvBands& bands, int64_t tiles) {
+                  const ConvBands& bands) {
   const ConvProblem& problem = *task.problem;
   const size_t size = kernel.compute_size;
   Scratch scratch;
@@ -84,8 +105,8 @@ Scratch ScratchOf(const ConvTask& task, const ConvKernel& kernel,
   scratch.panel = AlignScratch(size * PanelSize(task, bands, kernel));
   // Two at least: one is written while the next is computed.
   scratch.sums =
-      AlignScratch(size * std::max<int64_t>(2, tiles) * kernel.pixels *
-                   ConvTileFeatures(task, kernel.lanes));
+      AlignScratch(size * std::max<int64_t>(2, KeptTiles(task, bands, kernel)) *
+                   kernel.pixels * ConvTileFeatures(task, kernel.lanes));
   if (IsStaged(problem, kernel)) {
     scratch.staging = AlignScratch(size * ConvChunkBlocks(task.source_block) *
                                    task.source_block *
@@ -94,32 +115,27 @@ Scratch ScratchOf(const ConvTask& task, const ConvKernel& kernel,
   return scratch;
 }
 
-// What the tiles of all bands cost, in cells.
-int64_t Cells(const ConvBands& bands, int64_t batch, int64_t rows,
-              int64_t* most_tiles) {
-  std::vector<int64_t> tiles;
-  int64_t cells = 0;
-  *most_tiles = 0;
-  for (int64_t phase = 0; phase < bands.phases(); ++phase) {
-    bands.Tiles(0, phase, rows, &tiles);
-    cells += static_cast<int64_t>(tiles.size()) * rows;
-    *most_tiles =
-        std::max<int64_t>(*most_tiles, static_cast<int64_t>(tiles.size()));
-  }
-  return cells * bands.bands() * CeilDiv(batch, bands.images());
-}
-
 // Cuts images into as large bands as fit the second-level cache, beside
 // weights.
 void CutToFit(const ConvTask& task, const ConvKernel& kernel, int64_t images,
               ConvBands* bands) {
   constexpr int64_t kPanelBytes = 768 << 10;
+  // Bands whose pixels are mostly those that they share with others are worse
+  // than ones that don't fit, up to this size.
+  constexpr int64_t kMostBytes = 16 << 20;
+  constexpr int64_t kMostShared = 3;
   int64_t size[kSpatial];
-  for (int i = 0; i < kSpatial; ++i) size[i] = bands->axis(i).count;
+  for (int i = 0; i < kSpatial; ++i) size[i] = bands->count(i);
   for (;;) {
     bands->Cut(images, size);
-    const int64_t bytes = PanelSize(task, *bands, kernel) * kernel.compute_size;
+    const Scratch scratch = ScratchOf(task, kernel, *bands);
+    const int64_t bytes = static_cast<int64_t>(scratch.panel + scratch.sums);
     if (bytes <= kPanelBytes) return;
+    double shared = 1;
+    for (int i = 0; i < kSpatial; ++i) {
+      shared *= 1 + static_cast<double>(bands->range(i)) / size[i];
+    }
+    if (bytes <= kMostBytes && shared > kMostShared) return;
     // The outermost dimension that has enough pixels beside those that bands
     // share, or else the longest.
     int cut = kSpatial - 1;
@@ -127,29 +143,27 @@ void CutToFit(const ConvTask& task, const ConvKernel& kernel, int64_t images,
       if (size[i] > size[cut]) cut = i;
     }
     for (int i = kSpatial - 1; i >= 0; --i) {
-      if (size[i] > 4 * (bands->axis(i).range + 1)) cut = i;
+      if (size[i] > 4 * (bands->range(i) + 1)) cut = i;
     }
     if (size[cut] == 1) return;
-    const int64_t parts = CeilDiv(bands->axis(cut).count, size[cut]) + 1;
-    int64_t cut_size = CeilDiv(bands->axis(cut).count, parts);
-    size[cut] = std::min(size[cut] - 1, cut_size);
+    const int64_t parts = CeilDiv(bands->count(cut), size[cut]) + 1;
+    size[cut] = std::min(size[cut] - 1, CeilDiv(bands->count(cut), parts));
   }
 }
 
 // Where the pixels of all tiles are in y, or -1.
-void TilePixels(const ConvTask& task, const ConvBands& bands,
-                const std::vector<int64_t>& target,
+void TilePixels(const ConvTask& task, const std::vector<int64_t>& target,
                 const std::vector<int64_t>& tiles, int rows,
                 std::vector<int64_t>* pixels) {
   const int64_t step = task.problem->features_first ? 1 : task.target_features;
   const int64_t image_step = task.target_pixels * task.target_features;
+  const int64_t positions = static_cast<int64_t>(target.size());
   pixels->clear();
   for (const int64_t tile : tiles) {
     int64_t position = tile / task.images;
     int64_t image = tile % task.images;
     for (int i = 0; i < rows; ++i) {
-      const int64_t pixel =
-          position < bands.positions() ? target[position] : -1;
+      const int64_t pixel = position < positions ? target[position] : -1;
       pixels->push_back(pixel < 0 || image >= task.present
                             ? -1
                             : (task.image + image) * image_step + pixel * step);
@@ -159,6 +173,25 @@ void TilePixels(const ConvTask& task, const ConvBands& bands,
       }
     }
   }
+}
+
+// Tells a task which pixels the same worker takes after it: about those of band
+// `next` of all image groups, since bands share the pixels at their edges.
+void SetNext(int64_t next, const ConvBands& bands, ConvTask* task) {
+  const ConvProblem& problem = *task->problem;
+  const int64_t image = next / bands.bands() * bands.images();
+  const int64_t images =
+      std::min(bands.images(), problem.geometry.batch - image);
+  const int64_t band = next % bands.bands();
+  const int64_t size = static_cast<int64_t>(SizeOf(problem.x_dtype));
+  const int64_t x_image = task->source_pixels * task->source_features * size;
+  const int64_t y_image = task->target_pixels * task->target_features * size;
+  task->next_x_bytes = images * x_image / bands.bands();
+  task->next_y_bytes = images * y_image / bands.bands();
+  task->next_x = static_cast<const char*>(problem.x) + image * x_image +
+                 band * task->next_x_bytes;
+  task->next_y = static_cast<const char*>(problem.y) + image * y_image +
+                 band * task->next_y_bytes;
 }
 
 // What a cell of a tile costs beside one of the best, or 0 if the kernel can't
@@ -187,7 +220,65 @@ double Slowness(const ConvTask& task, const ConvKernel& kernel) {
   return registers == 2 ? 1 : 1.1;
 }
 
+// Multiply-adds of all weights with one pixel.
+double WeightsOf(const ConvTask& task) {
+  const double blocks = static_cast<double>(task.view.nnz) * task.source_block *
+                        task.target_block;
+  return blocks * (task.problem->shared_taps ? task.kernel_taps : 1);
+}
+
+// Images beside each other: more fill tiles better where rows are short.
+constexpr int64_t kMostImages = 16;
+
+// The time of all bands in multiply-adds: of the tiles' cells, and of the
+// copies of pixels to panels.
+double Cost(const ConvTask& task, const ConvKernel& kernel,
+            const ConvBands& bands) {
+  // A copy of a pixel's feature takes as long as so many multiply-adds of one
+  // in a register: transposed, a third of a cycle, in which 11 are done.
+  const double copy = kernel.family == ConvFamily::kOutputs ? 4 : 11;
+  const double tiles =
+      static_cast<double>(CountTiles(bands, kernel.pixels) * kernel.pixels);
+  const double cells = static_cast<double>(bands.cells(0) * bands.images());
+  // Phases share the taps.
+  const double weights = WeightsOf(task) / static_cast<double>(bands.phases(0));
+  const double band = tiles * weights * Slowness(task, kernel) +
+                      cells * static_cast<double>(task.source_features) * copy;
+  return band * static_cast<double>(
+                    bands.bands() *
+                    CeilDiv(task.problem->geometry.batch, bands.images()));
+}
+
+// Threads and scratch of a plan whose kernel and bands are chosen.
+void FinishPlan(const ConvTask& task, int threads, ConvPlan* plan) {
+  const ConvGeometry& geometry = task.problem->geometry;
+  const double coarse = static_cast<double>(
+      geometry.coarse[0] * geometry.coarse[1] * geometry.coarse[2]);
+  const double batch = static_cast<double>(geometry.batch);
+  const double elements =
+      WeightsOf(task) +
+      batch * (static_cast<double>(task.source_pixels) * task.source_features +
+               static_cast<double>(task.target_pixels) * task.target_features);
+  plan->threads =
+      WorthwhileThreads(WeightsOf(task) * batch * coarse, elements, threads);
+  const Scratch scratch = ScratchOf(task, *plan->kernel, plan->bands[0]);
+  plan->scratch_bytes = scratch.zeros + plan->threads * scratch.WorkerBytes();
+}
+
 }  // namespace
+
+ConvPlan PlanConvWith(const ConvKernel& kernel, const ConvProblem& problem,
+                      int threads) {
+  ConvPlan plan;
+  const ConvTask task = FirstTask(problem);
+  if (Slowness(task, kernel) == 0) return plan;
+  ConvBands bands(problem.geometry, problem.adjoint, /*split_dilation=*/true);
+  CutToFit(task, kernel, 1, &bands);
+  plan.kernel = &kernel;
+  plan.bands = {bands};
+  FinishPlan(task, threads, &plan);
+  return plan;
+}
 
 ConvPlan PlanConv(const ConvProblem& problem, int threads, Isa isa) {
   ConvPlan plan;
@@ -205,29 +296,22 @@ ConvPlan PlanConv(const ConvProblem& problem, int threads, Isa isa) {
       continue;
     }
     if (plan.kernel != nullptr && k->isa != plan.kernel->isa) break;
-    const double slow = Slowness(task, *k);
-    if (slow == 0) continue;
-    for (int64_t images = 1; images <= 16; images *= 2) {
+    if (Slowness(task, *k) == 0) continue;
+    for (int64_t images = 1; images <= kMostImages; images *= 2) {
       if (images > 1 && images > problem.geometry.batch) break;
-      ConvBands bands(problem.geometry, problem.adjoint);
+      ConvBands bands(problem.geometry, problem.adjoint,
+                      /*split_dilation=*/true);
       CutToFit(task, *k, images, &bands);
-      int64_t tiles;
-      const double cost =
-          slow * Cells(bands, problem.geometry.batch, k->pixels, &tiles);
+      const double cost = Cost(task, *k, bands);
       if (plan.kernel == nullptr || cost < best) {
         best = cost;
         plan.kernel = k;
         plan.bands = {bands};
-        plan.tiles = tiles;
       }
     }
   }
   if (plan.kernel == nullptr) return plan;
-  const int64_t pixels = problem.geometry.batch * task.target_pixels;
-  plan.threads = WorthwhileThreads(problem.layout, pixels, threads);
-  const Scratch scratch =
-      ScratchOf(task, *plan.kernel, plan.bands[0], plan.tiles);
-  plan.scratch_bytes = scratch.zeros + plan.threads * scratch.WorkerBytes();
+  FinishPlan(task, threads, &plan);
   return plan;
 }
 
@@ -240,7 +324,7 @@ void RunConv(const ConvProblem& problem, const ConvPlan& plan,
   const ConvKernel& kernel = *plan.kernel;
   const ConvBands& bands = plan.bands[0];
   const ConvTask task = FirstTask(problem);
-  const Scratch sizes = ScratchOf(task, kernel, bands, plan.tiles);
+  const Scratch sizes = ScratchOf(task, kernel, bands);
   Executor limited = executor;
   limited.threads = plan.threads;
   char* const memory = static_cast<char*>(scratch);
@@ -248,30 +332,19 @@ void RunConv(const ConvProblem& problem, const ConvPlan& plan,
 
   // What a worker knows of the band in its panel.
   struct Worker {
+    int64_t image_group = -1;
     int64_t band = -1;
-    int64_t image_band = -1;
     std::vector<int64_t> source;
   };
-  struct Phase {
-    std::vector<ConvTap> taps;
-    std::vector<int64_t> offsets;
-  };
-  std::vector<Phase> phases(bands.phases());
-  for (int64_t i = 0; i < bands.phases(); ++i) {
-    Phase& phase = phases[i];
-    phase.taps = bands.Taps(i);
-    phase.offsets.assign(task.kernel_taps, -1);
-    for (const ConvTap& tap : phase.taps) phase.offsets[tap.tap] = tap.offset;
-  }
   std::vector<Worker> workers(plan.threads);
   const int64_t image_groups = CeilDiv(problem.geometry.batch, bands.images());
   const int64_t all_bands = image_groups * bands.bands();
   const int64_t parts =
       std::min(CeilDiv(TasksFor(plan.threads), all_bands), task.target_blocks);
   ParallelFor(limited, all_bands * parts, [&](int64_t index, int number) {
-    const int64_t band = index / parts;
+    const int64_t image_group = index / parts / bands.bands();
+    const int64_t band = index / parts % bands.bands();
     const int64_t part = index % parts;
-    const int64_t image_band = band % bands.bands();
     Worker& worker = workers[number];
     char* const own = memory + sizes.zeros + number * sizes.WorkerBytes();
     ConvTask t = task;
@@ -291,41 +364,37 @@ void RunConv(const ConvProblem& problem, const ConvPlan& plan,
     t.target_begin = task.target_blocks * part / parts;
     t.target_end = task.target_blocks * (part + 1) / parts;
     t.images = bands.images();
-    t.image = band / bands.bands() * t.images;
+    t.image = image_group * t.images;
     t.present = std::min(t.images, problem.geometry.batch - t.image);
-    if ((band + 1) * parts < OwnTasksEnd(limited, all_bands * parts, number)) {
-      // Roughly: bands share the pixels at their edges.
-      const int64_t size = static_cast<int64_t>(SizeOf(problem.x_dtype));
-      const int64_t image = (band + 1) / bands.bands() * t.images;
-      const int64_t images = std::min(t.images, problem.geometry.batch - image);
-      const int64_t place = (band + 1) % bands.bands();
-      const int64_t x_image = task.source_pixels * task.source_features * size;
-      const int64_t y_image = task.target_pixels * task.target_features * size;
-      t.next_x_bytes = images * x_image / bands.bands();
-      t.next_y_bytes = images * y_image / bands.bands();
-      t.next_x = static_cast<const char*>(problem.x) + image * x_image +
-                 place * t.next_x_bytes;
-      t.next_y = static_cast<const char*>(problem.y) + image * y_image +
-                 place * t.next_y_bytes;
+    if (index - part + parts <
+        OwnTasksEnd(limited, all_bands * parts, number)) {
+      SetNext(index / parts + 1, bands, &t);
     }
-    t.cells = bands.cells();
-    if (worker.image_band != image_band) {
-      bands.Sources(image_band, &worker.source);
-      worker.image_band = image_band;
-    }
+    t.cells = bands.cells(band);
+    if (worker.band != band) bands.Sources(band, &worker.source);
     t.source = worker.source.data();
-    if (worker.band != band) kernel.pack(t);
+    if (worker.band != band || worker.image_group != image_group) {
+      kernel.pack(t);
+    }
     worker.band = band;
+    worker.image_group = image_group;
     std::vector<int64_t> target;
     std::vector<int64_t> tiles;
     std::vector<int64_t> pixels;
-    for (int64_t i = 0; i < bands.phases(); ++i) {
-      bands.Targets(image_band, i, &target);
-      bands.Tiles(image_band, i, kernel.pixels, &tiles);
-      t.taps = phases[i].taps.data();
-      t.tap_count = static_cast<int64_t>(phases[i].taps.size());
-      t.tap_offsets = phases[i].offsets.data();
-      TilePixels(t, bands, target, tiles, kernel.pixels, &pixels);
+    std::vector<int64_t> offsets(problem.shared_taps ? 0 : task.kernel_taps);
+    for (int64_t i = 0; i < bands.phases(band); ++i) {
+      bands.Tiles(band, i, kernel.pixels, &tiles);
+      if (tiles.empty()) continue;
+      bands.Targets(band, i, &target);
+      TilePixels(t, target, tiles, kernel.pixels, &pixels);
+      const std::vector<ConvTap> taps = bands.Taps(band, i);
+      std::fill(offsets.begin(), offsets.end(), -1);
+      for (const ConvTap& tap : taps) {
+        if (!problem.shared_taps) offsets[tap.tap] = tap.offset;
+      }
+      t.taps = taps.data();
+      t.tap_count = static_cast<int64_t>(taps.size());
+      t.tap_offsets = offsets.data();
       t.pixels = pixels.data();
       t.tiles = tiles.data();
       t.tile_count = static_cast<int64_t>(tiles.size());

@@ -28,7 +28,6 @@ struct ConvPlan {
   const ConvKernel* kernel = nullptr;  // null: a product, or not supported
   MatmulPlan product;                  // of all pixels, see conv_product.h
   std::vector<ConvBands> bands;        // one, if there is a kernel
-  int64_t tiles = 0;                   // of a band, at most
   int threads = 1;  // workers that pay; at most those asked for
   size_t scratch_bytes = 0;
 };
@@ -36,6 +35,9 @@ struct ConvPlan {
 // Chooses by dtypes, geometry, block size and instruction set. The result of
 // RunConv does not depend on `threads`. There must be pixels in y.
 ConvPlan PlanConv(const ConvProblem& problem, int threads, Isa isa);
+// The same with a given kernel; not supported if it can't take the problem.
+ConvPlan PlanConvWith(const ConvKernel& kernel, const ConvProblem& problem,
+                      int threads);
 void RunConv(const ConvProblem& problem, const ConvPlan& plan,
              const Executor& executor, void* scratch);
 

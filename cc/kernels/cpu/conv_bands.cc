@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <limits>
+#include <numeric>
 
 #include "cc/base/round_up.h"
 
@@ -13,52 +14,83 @@ int64_t FloorDiv(int64_t a, int64_t b) {
   return a >= 0 ? a / b : -CeilDiv(-a, b);
 }
 
-// The number along one dimension, of `sizes` numbers, that the last ones run
-// through first.
-void Split(int64_t index, const int64_t (&sizes)[kSpatial],
-           int64_t (*parts)[kSpatial]) {
-  for (int i = kSpatial - 1; i >= 0; --i) {
-    (*parts)[i] = index % sizes[i];
-    index /= sizes[i];
-  }
+// One of `sizes` numbers, that the last dimension runs through first.
+int64_t Along(int64_t index, const int64_t (&sizes)[kSpatial], int dimension) {
+  for (int i = kSpatial - 1; i > dimension; --i) index /= sizes[i];
+  return index % sizes[dimension];
+}
+
+// Images that the pixels along a dimension fall into by their remainder.
+int64_t Remainders(const ConvGeometry& geometry, int dimension) {
+  const int64_t dilation = geometry.dilations[dimension];
+  const int64_t remainders =
+      dilation / std::gcd(dilation, geometry.strides[dimension]);
+  // Each has a list of its taps. Wider dilations, of which there are few, are
+  // slow where they reach far beyond the second-level cache.
+  constexpr int64_t kMost = 64;
+  return geometry.kernel[dimension] == 1 || remainders > kMost ? 1 : remainders;
+}
+
+// Cells of a row of `size` pixels, from its first one to that of the next row:
+// the zeros at its end are those before the next one, but each target pixel
+// has a cell of its own.
+int64_t RowCells(const ConvAxis& axis, int64_t size, bool whole) {
+  const int64_t common =
+      whole ? std::min(axis.zeros_before, axis.zeros_after) : 0;
+  return std::max(size, size + axis.range - common);
 }
 
 }  // namespace
 
-ConvAxis::ConvAxis(const ConvGeometry& geometry, int dimension, bool adjoint) {
+ConvAxis::ConvAxis(const ConvGeometry& geometry, int dimension, bool adjoint,
+                   int64_t remainder, int64_t remainders) {
   const int64_t stride = geometry.strides[dimension];
   const int64_t fine = geometry.fine[dimension];
   const int64_t coarse = geometry.coarse[dimension];
   target_size = adjoint ? fine : coarse;
-  target_step = adjoint ? stride : 1;
   source_size = adjoint ? coarse : fine;
-  source_step = adjoint ? 1 : stride;
-  count = CeilDiv(target_size, target_step);
+  // The coarse pixels of a remainder are so many steps apart, the fine ones
+  // that their taps meet strides times as many.
+  target_step = (adjoint ? stride : 1) * remainders;
+  source_step = (adjoint ? 1 : stride) * remainders;
   int64_t highest = std::numeric_limits<int64_t>::min();
   lowest = std::numeric_limits<int64_t>::max();
-  for (int64_t first = 0; first < std::min(target_step, target_size); ++first) {
+  const int64_t begin = adjoint ? 0 : remainder;
+  const int64_t end = adjoint ? target_step : remainder + 1;
+  for (int64_t first = begin; first < std::min(end, target_size); ++first) {
     ConvAxisPhase phase;
     phase.first = first;
     phase.count = CeilDiv(target_size - first, target_step);
+    // Of a target pixel that no tap meets, the first image takes care.
+    int64_t image = 0;
     for (int64_t t = 0; t < geometry.kernel[dimension]; ++t) {
       const int64_t distance =
           t * geometry.dilations[dimension] - geometry.padding[dimension];
-      const int64_t from = adjoint ? first - distance : distance;
-      ConvAxisTap tap;
-      tap.shift = FloorDiv(from, stride);
-      const int64_t plane = from - tap.shift * stride;
-      const int64_t begin = tap.shift * source_step + (adjoint ? 0 : plane);
-      const int64_t end = begin + (phase.count - 1) * source_step;
-      // A transposed convolution's taps meet every stride-th target pixel.
-      if ((!adjoint || plane == 0) && begin < source_size && end >= 0) {
-        const auto found = std::find(planes.begin(), planes.end(), plane);
-        tap.plane = static_cast<int>(found - planes.begin());
-        if (found == planes.end()) planes.push_back(plane);
-        lowest = std::min(lowest, tap.shift);
-        highest = std::max(highest, tap.shift);
+      int64_t source = first * stride + distance;
+      if (adjoint) {
+        const int64_t fine_distance = first - distance;
+        source = FloorDiv(fine_distance, stride);
+        if (source * stride != fine_distance) continue;
       }
-      phase.taps.push_back(tap);
+      const int64_t shift = FloorDiv(source, source_step);
+      const int64_t plane = source - shift * source_step;
+      if (adjoint) image = plane;
+      const int64_t last = source + (phase.count - 1) * source_step;
+      if (source >= source_size || last < 0) continue;
+      const auto found = std::find(planes.begin(), planes.end(), plane);
+      phase.taps.push_back(
+          {t, static_cast<int>(found - planes.begin()), shift});
+      // Kept if the phase is: all its taps meet the same image.
+      if (found == planes.end() && (!adjoint || plane == remainder)) {
+        planes.push_back(plane);
+      }
     }
+    if (adjoint && image != remainder) continue;
+    for (const ConvAxisTap& tap : phase.taps) {
+      lowest = std::min(lowest, tap.shift);
+      highest = std::max(highest, tap.shift);
+    }
+    count = std::max(count, phase.count);
     phases.push_back(phase);
   }
   if (planes.empty()) {
@@ -69,161 +101,235 @@ ConvAxis::ConvAxis(const ConvGeometry& geometry, int dimension, bool adjoint) {
   const int64_t cells = count + range;
   zeros_before = std::min(cells, std::max<int64_t>(0, -lowest));
   const int64_t plane = *std::min_element(planes.begin(), planes.end());
-  const int64_t end =
-      CeilDiv(std::max<int64_t>(0, source_size - plane), source_step) - lowest;
-  zeros_after = std::min(cells, std::max<int64_t>(0, cells - end));
+  const int64_t pixels =
+      CeilDiv(std::max<int64_t>(0, source_size - plane), source_step);
+  zeros_after =
+      std::min(cells, std::max<int64_t>(0, cells - (pixels - lowest)));
 }
 
-ConvBands::ConvBands(const ConvGeometry& geometry, bool adjoint) {
-  for (int i = 0; i < kSpatial; ++i) axes_.emplace_back(geometry, i, adjoint);
+ConvBands::ConvBands(const ConvGeometry& geometry, bool adjoint,
+                     bool split_dilation) {
+  for (int i = 0; i < kSpatial; ++i) {
+    kernel_[i] = geometry.kernel[i];
+    const int64_t remainders = split_dilation ? Remainders(geometry, i) : 1;
+    for (int64_t remainder = 0; remainder < remainders; ++remainder) {
+      ConvAxis axis(geometry, i, adjoint, remainder, remainders);
+      if (!axis.phases.empty()) axes_[i].push_back(std::move(axis));
+    }
+  }
+}
+
+int64_t ConvBands::count(int dimension) const {
+  int64_t most = 0;
+  for (const ConvAxis& axis : axes_[dimension]) {
+    most = std::max(most, axis.count);
+  }
+  return most;
+}
+
+int64_t ConvBands::range(int dimension) const {
+  int64_t most = 0;
+  for (const ConvAxis& axis : axes_[dimension]) {
+    most = std::max(most, axis.range);
+  }
+  return most;
 }
 
 void ConvBands::Cut(int64_t images, const int64_t (&size)[kSpatial]) {
   images_ = images;
+  most_ = Grid();
   int64_t planes = 1;
   int64_t step = 1;
-  plane_cells_ = 1;
-  positions_ = 1;
   for (int i = kSpatial - 1; i >= 0; --i) {
-    const ConvAxis& axis = axes_[i];
     size_[i] = size[i];
-    bands_[i] = CeilDiv(axis.count, size_[i]);
-    planes *= static_cast<int64_t>(axis.planes.size());
-    const int64_t extent = size_[i] + axis.range;
-    pitch_[i] = step;
-    plane_cells_ += (extent - 1) * step;
-    positions_ += (size_[i] - 1) * step;
-    // The zeros at the end of a row are those before the next one, but each
-    // target pixel has a cell of its own.
-    const int64_t common = std::min(axis.zeros_before, axis.zeros_after);
-    step *= std::max(size_[i], extent - (bands_[i] == 1 ? common : 0));
+    boxes_[i] = CeilDiv(count(i), size_[i]);
+    size_t axis_planes = 0;
+    int64_t row = 1;
+    for (const ConvAxis& axis : axes_[i]) {
+      axis_planes = std::max(axis_planes, axis.planes.size());
+      row = std::max(row, RowCells(axis, size_[i], boxes_[i] == 1));
+    }
+    planes *= static_cast<int64_t>(axis_planes);
+    most_.plane_cells += (size_[i] + range(i) - 1) * step;
+    most_.positions += (size_[i] - 1) * step;
+    step *= row;
   }
-  cells_ = planes * plane_cells_;
+  most_.cells = planes * most_.plane_cells;
+}
+
+int64_t ConvBands::bands() const {
+  int64_t bands = 1;
+  for (int i = 0; i < kSpatial; ++i) {
+    bands *= boxes_[i] * static_cast<int64_t>(axes_[i].size());
+  }
+  return bands;
+}
+
+const ConvAxis& ConvBands::axis(int64_t band, int dimension) const {
+  int64_t sizes[kSpatial];
+  for (int i = 0; i < kSpatial; ++i) {
+    sizes[i] = static_cast<int64_t>(axes_[i].size());
+  }
+  const int64_t remainder = band / (boxes_[0] * boxes_[1] * boxes_[2]);
+  return axes_[dimension][Along(remainder, sizes, dimension)];
+}
+
+const ConvAxisPhase& ConvBands::phase(int64_t band, int64_t phase,
+                                      int dimension) const {
+  int64_t sizes[kSpatial];
+  for (int i = 0; i < kSpatial; ++i) {
+    sizes[i] = static_cast<int64_t>(axis(band, i).phases.size());
+  }
+  return axis(band, dimension).phases[Along(phase, sizes, dimension)];
+}
+
+int64_t ConvBands::phases(int64_t band) const {
+  int64_t phases = 1;
+  for (int i = 0; i < kSpatial; ++i) {
+    phases *= static_cast<int64_t>(axis(band, i).phases.size());
+  }
+  return phases;
 }
 
 ConvBands::Box ConvBands::BoxOf(int64_t band) const {
-  int64_t place[kSpatial];
-  Split(band, bands_, &place);
+  const int64_t index = band % (boxes_[0] * boxes_[1] * boxes_[2]);
   Box box;
   for (int i = 0; i < kSpatial; ++i) {
-    box.first[i] = place[i] * size_[i];
-    box.size[i] = std::min(size_[i], axes_[i].count - box.first[i]);
+    box.first[i] = Along(index, boxes_, i) * size_[i];
+    box.size[i] = std::min(size_[i], axis(band, i).count - box.first[i]);
   }
   return box;
 }
 
-ConvBands::Box ConvBands::BoxOf(int64_t band, int64_t phase,
-                                int64_t (*phases)[kSpatial]) const {
-  int64_t sizes[kSpatial];
-  for (int i = 0; i < kSpatial; ++i) {
-    sizes[i] = static_cast<int64_t>(axes_[i].phases.size());
-  }
-  Split(phase, sizes, phases);
+ConvBands::Box ConvBands::BoxOf(int64_t band, int64_t phase_index) const {
   Box box = BoxOf(band);
   for (int i = 0; i < kSpatial; ++i) {
-    const int64_t count = axes_[i].phases[(*phases)[i]].count;
+    const int64_t count = phase(band, phase_index, i).count;
     box.size[i] = std::min(box.size[i], count - box.first[i]);
   }
   return box;
 }
 
-std::vector<ConvTap> ConvBands::Taps(int64_t phase) const {
-  int64_t phases[kSpatial];
-  BoxOf(0, phase, &phases);
-  const auto along = [&](int i) -> const std::vector<ConvAxisTap>& {
-    return axes_[i].phases[phases[i]].taps;
-  };
-  std::vector<ConvTap> taps;
-  int64_t number = -1;
-  for (const ConvAxisTap& depth : along(0)) {
-    for (const ConvAxisTap& height : along(1)) {
-      for (const ConvAxisTap& width : along(2)) {
-        ++number;
-        const ConvAxisTap* const tap[kSpatial] = {&depth, &height, &width};
-        int64_t plane = 0;
-        int64_t offset = 0;
-        bool live = true;
-        for (int i = 0; i < kSpatial; ++i) {
-          live &= tap[i]->plane >= 0;
-          plane = plane * static_cast<int64_t>(axes_[i].planes.size()) +
-                  tap[i]->plane;
-          offset += (tap[i]->shift - axes_[i].lowest) * pitch_[i];
-        }
-        if (live) {
-          taps.push_back({number, (plane * plane_cells_ + offset) * images_});
-        }
+ConvBands::Grid ConvBands::GridOf(int64_t band) const {
+  Grid grid;
+  int64_t planes = 1;
+  int64_t step = 1;
+  for (int i = kSpatial - 1; i >= 0; --i) {
+    const ConvAxis& along = axis(band, i);
+    planes *= static_cast<int64_t>(along.planes.size());
+    grid.pitch[i] = step;
+    grid.plane_cells += (size_[i] + along.range - 1) * step;
+    grid.positions += (size_[i] - 1) * step;
+    step *= RowCells(along, size_[i], boxes_[i] == 1);
+  }
+  grid.cells = planes * grid.plane_cells;
+  return grid;
+}
+
+std::vector<ConvTap> ConvBands::Taps(int64_t band, int64_t phase_index) const {
+  const Grid grid = GridOf(band);
+  std::vector<ConvTap> taps = {{0, 0}};
+  std::vector<int64_t> planes = {0};
+  for (int i = 0; i < kSpatial; ++i) {
+    const ConvAxis& along = axis(band, i);
+    std::vector<ConvTap> longer;
+    std::vector<int64_t> longer_planes;
+    for (size_t j = 0; j < taps.size(); ++j) {
+      for (const ConvAxisTap& tap : phase(band, phase_index, i).taps) {
+        longer.push_back(
+            {taps[j].tap * kernel_[i] + tap.tap,
+             taps[j].offset + (tap.shift - along.lowest) * grid.pitch[i]});
+        longer_planes.push_back(
+            planes[j] * static_cast<int64_t>(along.planes.size()) + tap.plane);
       }
     }
+    taps = std::move(longer);
+    planes = std::move(longer_planes);
+  }
+  for (size_t j = 0; j < taps.size(); ++j) {
+    taps[j].offset = (taps[j].offset + planes[j] * grid.plane_cells) * images_;
   }
   return taps;
 }
 
 void ConvBands::Sources(int64_t band, std::vector<int64_t>* pixels) const {
   const Box box = BoxOf(band);
-  pixels->assign(cells_, -1);
-  // The source pixel of a cell along one dimension; outside of x if it is
-  // padding.
-  const auto source = [&](int i, int64_t cell, int64_t plane) {
-    return (box.first[i] + cell + axes_[i].lowest) * axes_[i].source_step +
-           plane;
-  };
-  const auto inside = [&](int i, int64_t pixel) {
-    return pixel >= 0 && pixel < axes_[i].source_size;
+  const Grid grid = GridOf(band);
+  const ConvAxis& depths = axis(band, 0);
+  const ConvAxis& heights = axis(band, 1);
+  const ConvAxis& widths = axis(band, 2);
+  pixels->assign(grid.cells, -1);
+  // The source pixel of a cell along one dimension, or -1 if it is padding.
+  const auto source = [&box](const ConvAxis& along, int i, int64_t cell,
+                             int64_t plane) -> int64_t {
+    const int64_t pixel =
+        (box.first[i] + cell + along.lowest) * along.source_step + plane;
+    return pixel >= 0 && pixel < along.source_size ? pixel : -1;
   };
   int64_t* first = pixels->data();
-  for (const int64_t depth_plane : axes_[0].planes) {
-    for (const int64_t height_plane : axes_[1].planes) {
-      for (const int64_t width_plane : axes_[2].planes) {
-        for (int64_t d = 0; d < box.size[0] + axes_[0].range; ++d) {
-          const int64_t depth = source(0, d, depth_plane);
-          if (!inside(0, depth)) continue;
-          for (int64_t h = 0; h < box.size[1] + axes_[1].range; ++h) {
-            const int64_t height = source(1, h, height_plane);
-            if (!inside(1, height)) continue;
+  for (const int64_t depth_plane : depths.planes) {
+    for (const int64_t height_plane : heights.planes) {
+      for (const int64_t width_plane : widths.planes) {
+        for (int64_t d = 0; d < box.size[0] + depths.range; ++d) {
+          const int64_t depth = source(depths, 0, d, depth_plane);
+          if (depth < 0) continue;
+          for (int64_t h = 0; h < box.size[1] + heights.range; ++h) {
+            const int64_t height = source(heights, 1, h, height_plane);
+            if (height < 0) continue;
             const int64_t row =
-                (depth * axes_[1].source_size + height) * axes_[2].source_size;
-            int64_t* const cells = first + d * pitch_[0] + h * pitch_[1];
-            for (int64_t w = 0; w < box.size[2] + axes_[2].range; ++w) {
-              const int64_t width = source(2, w, width_plane);
-              if (inside(2, width)) cells[w] = row + width;
+                (depth * heights.source_size + height) * widths.source_size;
+            int64_t* const cells =
+                first + d * grid.pitch[0] + h * grid.pitch[1];
+            for (int64_t w = 0; w < box.size[2] + widths.range; ++w) {
+              const int64_t width = source(widths, 2, w, width_plane);
+              if (width >= 0) cells[w] = row + width;
             }
           }
         }
-        first += plane_cells_;
+        first += grid.plane_cells;
       }
     }
   }
 }
 
-void ConvBands::Targets(int64_t band, int64_t phase,
+void ConvBands::Targets(int64_t band, int64_t phase_index,
                         std::vector<int64_t>* pixels) const {
-  int64_t phases[kSpatial];
-  const Box box = BoxOf(band, phase, &phases);
-  pixels->assign(positions_, -1);
-  const auto target = [&](int i, int64_t step) {
-    return axes_[i].phases[phases[i]].first +
-           (box.first[i] + step) * axes_[i].target_step;
-  };
+  const Box box = BoxOf(band, phase_index);
+  const Grid grid = GridOf(band);
+  pixels->assign(grid.positions, -1);
+  int64_t first[kSpatial];
+  int64_t step[kSpatial];
+  int64_t size[kSpatial];
+  for (int i = 0; i < kSpatial; ++i) {
+    const ConvAxis& along = axis(band, i);
+    step[i] = along.target_step;
+    size[i] = along.target_size;
+    first[i] = phase(band, phase_index, i).first + box.first[i] * step[i];
+  }
   for (int64_t d = 0; d < box.size[0]; ++d) {
     for (int64_t h = 0; h < box.size[1]; ++h) {
-      const int64_t row = (target(0, d) * axes_[1].target_size + target(1, h)) *
-                          axes_[2].target_size;
-      int64_t* const cells = pixels->data() + d * pitch_[0] + h * pitch_[1];
-      for (int64_t w = 0; w < box.size[2]; ++w) cells[w] = row + target(2, w);
+      const int64_t row =
+          ((first[0] + d * step[0]) * size[1] + first[1] + h * step[1]) *
+          size[2];
+      int64_t* const cells =
+          pixels->data() + d * grid.pitch[0] + h * grid.pitch[1];
+      for (int64_t w = 0; w < box.size[2]; ++w) {
+        cells[w] = row + first[2] + w * step[2];
+      }
     }
   }
 }
 
-void ConvBands::Tiles(int64_t band, int64_t phase, int64_t rows,
+void ConvBands::Tiles(int64_t band, int64_t phase_index, int64_t rows,
                       std::vector<int64_t>* cells) const {
-  int64_t phases[kSpatial];
-  const Box box = BoxOf(band, phase, &phases);
+  const Box box = BoxOf(band, phase_index);
+  const Grid grid = GridOf(band);
   cells->clear();
   if (box.size[2] <= 0) return;
   int64_t covered = 0;
   for (int64_t d = 0; d < box.size[0]; ++d) {
     for (int64_t h = 0; h < box.size[1]; ++h) {
-      const int64_t first = (d * pitch_[0] + h * pitch_[1]) * images_;
+      const int64_t first = (d * grid.pitch[0] + h * grid.pitch[1]) * images_;
       const int64_t end = first + box.size[2] * images_;
       for (int64_t cell = std::max(first, covered); cell < end;
            cell = covered) {

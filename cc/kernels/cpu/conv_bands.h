@@ -12,7 +12,8 @@
 // the same for all target pixels. A strided convolution has a plane for each
 // remainder of its source pixels by the strides. A transposed one has one
 // plane, and a phase for each remainder of its target pixels, of which each
-// sees other taps.
+// sees other taps. Of a dilated one, the pixels that share a remainder by the
+// dilation are an image of their own, without dilation.
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_CONV_BANDS_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_CONV_BANDS_H_
 
@@ -23,10 +24,12 @@
 
 namespace blocksparse {
 
-// A tap along one spatial dimension: its source pixel is
-// (step + shift) * source_step + planes[plane], `step` counting target pixels.
+// A tap along one spatial dimension that has pixels to read: its source pixel
+// is (step + shift) * source_step + planes[plane], `step` counting the target
+// pixels of a phase.
 struct ConvAxisTap {
-  int plane = -1;  // -1: all its source pixels are padding
+  int64_t tap = 0;
+  int plane = 0;
   int64_t shift = 0;
 };
 
@@ -37,8 +40,11 @@ struct ConvAxisPhase {
   std::vector<ConvAxisTap> taps;
 };
 
+// The pixels of one remainder by the dilation along one dimension; all of them
+// if `remainders` is 1.
 struct ConvAxis {
-  ConvAxis(const ConvGeometry& geometry, int dimension, bool adjoint);
+  ConvAxis(const ConvGeometry& geometry, int dimension, bool adjoint,
+           int64_t remainder, int64_t remainders);
 
   int64_t target_size;
   int64_t target_step;  // between the pixels of a phase
@@ -63,29 +69,31 @@ struct ConvTap {
 // How an image is cut into bands, and how a band's panel is laid out.
 class ConvBands {
  public:
-  ConvBands(const ConvGeometry& geometry, bool adjoint);
+  // With `split_dilation`, bands hold pixels of one remainder by the dilations.
+  ConvBands(const ConvGeometry& geometry, bool adjoint, bool split_dilation);
+
+  // Target pixels of a phase along a dimension, at most.
+  int64_t count(int dimension) const;
+  // How far the taps of a target pixel are apart, in target pixels, at most.
+  int64_t range(int dimension) const;
 
   // Puts `images` beside each other, and cuts them into bands of `size` target
-  // pixels of a phase along each dimension, at most the axis's count.
+  // pixels of a phase along each dimension, at most count(dimension).
   void Cut(int64_t images, const int64_t (&size)[kSpatial]);
 
-  const ConvAxis& axis(int dimension) const { return axes_[dimension]; }
   int64_t images() const { return images_; }
-  int64_t size(int dimension) const { return size_[dimension]; }
-  int64_t bands() const { return bands_[0] * bands_[1] * bands_[2]; }
-  // Cells of the panel, and of target pixels, of one image.
-  int64_t cells() const { return cells_; }
-  int64_t positions() const { return positions_; }
-  int64_t phases() const {
-    int64_t phases = 1;
-    for (const ConvAxis& axis : axes_) {
-      phases *= static_cast<int64_t>(axis.phases.size());
-    }
-    return phases;
-  }
+  int64_t bands() const;
+  // Cells of any band's panel, and from its first target pixel to its last one,
+  // of one image, at most.
+  int64_t most_cells() const { return most_.cells; }
+  int64_t most_positions() const { return most_.positions; }
 
+  // The same of one band.
+  int64_t cells(int64_t band) const { return GridOf(band).cells; }
+  int64_t positions(int64_t band) const { return GridOf(band).positions; }
+  int64_t phases(int64_t band) const;
   // The taps of a phase, in the order of the kernel; offsets count all images.
-  std::vector<ConvTap> Taps(int64_t phase) const;
+  std::vector<ConvTap> Taps(int64_t band, int64_t phase) const;
   // The source pixel of each cell of an image, or -1.
   void Sources(int64_t band, std::vector<int64_t>* pixels) const;
   // The target pixel of each cell from the band's first one on, or -1.
@@ -96,24 +104,33 @@ class ConvBands {
              std::vector<int64_t>* cells) const;
 
  private:
-  // A band's first target pixel along each dimension, and how many it has.
+  // How the cells of a panel lie.
+  struct Grid {
+    int64_t pitch[kSpatial];  // cells from one pixel to the next
+    int64_t plane_cells = 1;
+    int64_t cells = 0;
+    int64_t positions = 1;
+  };
+  // A band's first target pixel along each dimension, and how many it has;
+  // none, if that is not above 0.
   struct Box {
     int64_t first[kSpatial];
     int64_t size[kSpatial];
   };
-  Box BoxOf(int64_t band) const;
-  // The same for the pixels of a phase, whose indices along each dimension are
-  // written to `phases`.
-  Box BoxOf(int64_t band, int64_t phase, int64_t (*phases)[kSpatial]) const;
 
-  std::vector<ConvAxis> axes_;
+  // What a band and a phase of it are along a dimension.
+  const ConvAxis& axis(int64_t band, int dimension) const;
+  const ConvAxisPhase& phase(int64_t band, int64_t phase, int dimension) const;
+  Box BoxOf(int64_t band) const;
+  Box BoxOf(int64_t band, int64_t phase) const;
+  Grid GridOf(int64_t band) const;
+
+  std::vector<ConvAxis> axes_[kSpatial];  // one for each remainder
+  int64_t kernel_[kSpatial];
   int64_t images_ = 1;
   int64_t size_[kSpatial] = {};
-  int64_t bands_[kSpatial] = {};
-  int64_t pitch_[kSpatial] = {};  // cells from one pixel to the next
-  int64_t plane_cells_ = 0;
-  int64_t cells_ = 0;
-  int64_t positions_ = 0;
+  int64_t boxes_[kSpatial] = {};
+  Grid most_;
 };
 
 }  // namespace blocksparse

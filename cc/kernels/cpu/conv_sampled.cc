@@ -30,15 +30,15 @@ ConvSampledTask FirstTask(const ConvSampledProblem& problem,
   task.problem = &problem;
   task.kernel_taps = geometry.taps();
   task.images = bands.images();
-  task.positions = bands.positions() * bands.images();
+  task.positions = bands.most_positions() * bands.images();
   ConvSide& fine = problem.adjoint ? task.b : task.a;
   ConvSide& coarse = problem.adjoint ? task.a : task.b;
   fine.pixels = problem.fine;
   fine.image_pixels = Pixels(geometry.fine);
-  fine.cells = bands.cells();
+  fine.cells = bands.most_cells();
   coarse.pixels = problem.coarse;
   coarse.image_pixels = Pixels(geometry.coarse);
-  coarse.cells = bands.positions();
+  coarse.cells = bands.most_positions();
   task.a.features = problem.inputs;
   task.b.features = problem.outputs;
   task.a.block = problem.layout.block_inputs;
@@ -101,36 +101,38 @@ Scratch ScratchOf(const ConvSampledProblem& problem,
   return scratch;
 }
 
-// Bands whose outputs fill about half of a second-level cache, of images that
-// share registers; more images where that is not yet so.
+// Bands whose outputs fill about half of a second-level cache, and their inputs
+// not much more, of images that share registers; more images where that is not
+// yet so.
 void CutToFit(const ConvSampledProblem& problem,
               const ConvSampledKernel& kernel, ConvBands* bands) {
-  constexpr int64_t kPanelBytes = 1 << 20;
+  constexpr int64_t kOutputBytes = 1 << 20;
+  constexpr int64_t kInputBytes = 2 << 20;
   int64_t size[kSpatial];
   for (int i = 0; i < kSpatial; ++i) {
-    size[i] = std::max<int64_t>(1, bands->axis(i).count);
+    size[i] = std::max<int64_t>(1, bands->count(i));
   }
   int64_t images = kernel.fold(problem.layout.block_outputs);
-  const auto bytes = [&] {
+  const auto fits = [&](int64_t share) {
     bands->Cut(images, size);
-    return static_cast<int64_t>(ScratchOf(problem, kernel, *bands).b_panel);
+    const Scratch scratch = ScratchOf(problem, kernel, *bands);
+    return static_cast<int64_t>(scratch.b_panel) <= kOutputBytes / share &&
+           static_cast<int64_t>(scratch.a_panel) <= kInputBytes / share;
   };
-  while (bytes() > kPanelBytes) {
+  while (!fits(1)) {
     int cut = kSpatial - 1;
     for (int i = 0; i < kSpatial; ++i) {
       if (size[i] > size[cut]) cut = i;
     }
     for (int i = kSpatial - 1; i >= 0; --i) {
-      if (size[i] > 4 * (bands->axis(i).range + 1)) cut = i;
+      if (size[i] > 4 * (bands->range(i) + 1)) cut = i;
     }
     if (size[cut] == 1) break;
-    const int64_t parts = CeilDiv(bands->axis(cut).count, size[cut]) + 1;
-    size[cut] = std::min(size[cut] - 1, CeilDiv(bands->axis(cut).count, parts));
+    const int64_t parts = CeilDiv(bands->count(cut), size[cut]) + 1;
+    size[cut] = std::min(size[cut] - 1, CeilDiv(bands->count(cut), parts));
   }
-  while (images < problem.geometry.batch && bytes() <= kPanelBytes / 2) {
-    images *= 2;
-  }
-  bytes();
+  while (images < problem.geometry.batch && fits(2)) images *= 2;
+  fits(1);
 }
 
 }  // namespace
@@ -152,11 +154,23 @@ ConvSampledPlan PlanConvSampled(const ConvSampledProblem& problem, int threads,
     }
   }
   if (plan.kernel == nullptr) return plan;
-  ConvBands bands(problem.geometry, /*adjoint=*/false);
+  ConvBands bands(problem.geometry, /*adjoint=*/false,
+                  /*split_dilation=*/false);
   CutToFit(problem, *plan.kernel, &bands);
   plan.bands = {bands};
+  const double batch = static_cast<double>(problem.geometry.batch);
+  const double fine =
+      batch * static_cast<double>(Pixels(problem.geometry.fine));
+  const double coarse =
+      batch * static_cast<double>(Pixels(problem.geometry.coarse));
+  const double weights = static_cast<double>(problem.layout.nnz) *
+                         problem.layout.block_inputs *
+                         problem.layout.block_outputs *
+                         (problem.shared_taps ? problem.geometry.taps() : 1);
   plan.threads = WorthwhileThreads(
-      problem.layout, problem.geometry.batch * Pixels(problem.geometry.coarse),
+      weights * coarse,
+      weights + (problem.adjoint ? coarse : fine) * problem.inputs +
+          (problem.adjoint ? fine : coarse) * problem.outputs,
       threads);
   const Scratch scratch = ScratchOf(problem, *plan.kernel, bands);
   plan.scratch_bytes = scratch.zeros + scratch.b_panel + scratch.partial +
@@ -183,7 +197,7 @@ void RunConvSampled(const ConvSampledProblem& problem,
   std::memset(zeros, 0, sizes.zeros);
 
   ConvSampledTask task = FirstTask(problem, bands);
-  std::vector<ConvTap> taps = bands.Taps(0);
+  std::vector<ConvTap> taps = bands.Taps(0, 0);
   std::vector<ConvTap> dead;
   for (int64_t t = 0; t < task.kernel_taps; ++t) {
     const auto is_tap = [t](const ConvTap& tap) { return tap.tap == t; };

@@ -104,7 +104,7 @@ struct SampledMatmulKernel {
   Dtype x_dtype;
   Dtype blocks_dtype;
   int compute_size;
-  // Columns a block of b_panel is padded to.
+  // Columns a block of b_panel is padded to at most.
   int64_t (*padded)(int64_t block_outputs);
   void (*pack)(const SampledMatmulTask& task);
   void (*run)(const SampledMatmulTask& task);

@@ -5,17 +5,12 @@
 
 namespace blocksparse {
 
-int WorthwhileThreads(const Layout& layout, int64_t rows, int threads) {
-  const int64_t weights =
-      layout.nnz * layout.block_inputs * layout.block_outputs;
+int WorthwhileThreads(double multiply_adds, double elements, int threads) {
   // What a core of today does in a microsecond: multiply-adds in the caches,
   // and reads or writes of elements of memory.
   constexpr double kFmas = 50e3;
   constexpr double kElements = 5e3;
-  const double microseconds =
-      weights * static_cast<double>(rows) / kFmas +
-      (weights + rows * static_cast<double>(layout.inputs + layout.outputs)) /
-          kElements;
+  const double microseconds = multiply_adds / kFmas + elements / kElements;
   // Waking a thread takes 15-17 us; below three times that the caller alone
   // is as quick, and leaves the thread to others.
   constexpr double kPerThread = 25;
@@ -23,6 +18,16 @@ int WorthwhileThreads(const Layout& layout, int64_t rows, int threads) {
   return worthwhile < 2
              ? 1
              : static_cast<int>(std::min<double>(threads, worthwhile));
+}
+
+int WorthwhileThreads(const Layout& layout, int64_t rows, int threads) {
+  const double weights = static_cast<double>(layout.nnz) * layout.block_inputs *
+                         layout.block_outputs;
+  const double n = static_cast<double>(rows);
+  return WorthwhileThreads(
+      weights * n,
+      weights + n * static_cast<double>(layout.inputs + layout.outputs),
+      threads);
 }
 
 int64_t TasksFor(int threads) {

@@ -10,7 +10,10 @@
 namespace blocksparse {
 
 // At most `threads`; 1 for a product that ends about as soon as another thread
-// would have woken up. A rough count of the work is enough for that.
+// would have woken up. A rough count of the work is enough for that: the
+// multiply-adds, and the elements that are read or written.
+int WorthwhileThreads(double multiply_adds, double elements, int threads);
+// The same for the products of a layout's weights with rows.
 int WorthwhileThreads(const Layout& layout, int64_t rows, int threads);
 
 // Enough that the last tasks to end are small; one for one thread.
