@@ -139,8 +139,6 @@ def make_model(
     model.compile(
         keras.optimizers.Adam(rate),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
-        # By itself Keras takes XLA for the dense ones: slower on a CPU.
-        jit_compile=False,
     )
     return model
 
