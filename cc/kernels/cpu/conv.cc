@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "cc/base/round_up.h"
@@ -40,6 +41,23 @@ ConvTask FirstTask(const ConvProblem& problem) {
   return task;
 }
 
+// Bands of all pixels and, if there are dilations, of those of one remainder:
+// these have taps side by side, but may be small.
+std::vector<ConvBands> BandsOf(const ConvProblem& problem) {
+  const ConvGeometry& geometry = problem.geometry;
+  bool dilated = false;
+  for (int i = 0; i < kSpatial; ++i) {
+    dilated |= geometry.dilations[i] > 1 && geometry.kernel[i] > 1;
+  }
+  std::vector<ConvBands> all;
+  for (const bool split : {false, true}) {
+    if (dilated || !split) {
+      all.emplace_back(geometry, problem.adjoint, split);
+    }
+  }
+  return all;
+}
+
 // Elements of the panel from one feature to the next: an odd number of cache
 // lines, since features that are a power of two apart share few places of a
 // cache. A tile may reach beyond the last cell.
@@ -50,13 +68,15 @@ int64_t PanelStride(const ConvBands& bands, const ConvKernel& kernel) {
   return (CeilDiv(cells, line) | 1) * line;
 }
 
-// Elements of a panel.
+// Elements of a panel, or more than any memory has.
 int64_t PanelSize(const ConvTask& task, const ConvBands& bands,
                   const ConvKernel& kernel) {
+  constexpr int64_t kMost = int64_t{1} << 50;
   const int64_t features_beside =
       kernel.family == ConvFamily::kOutputs ? kernel.lanes : 1;
-  return PanelStride(bands, kernel) *
-         CeilDiv(task.source_features, features_beside);
+  const int64_t registers = CeilDiv(task.source_features, features_beside);
+  const int64_t stride = PanelStride(bands, kernel);
+  return registers > kMost / stride ? kMost : registers * stride;
 }
 
 // Whether blocks are copied, widened, gated or transposed before they are
@@ -67,15 +87,20 @@ bool IsStaged(const ConvProblem& problem, const ConvKernel& kernel) {
          (kernel.family == ConvFamily::kOutputs && problem.transpose);
 }
 
-// Tiles of all phases of the first band.
-int64_t CountTiles(const ConvBands& bands, int pixels) {
+// About as many tiles as all phases of the first band have.
+double CountTiles(const ConvBands& bands, int pixels) {
+  // The others have as many, but for those of a pixel more or fewer.
+  constexpr int64_t kMostCounted = 64;
+  const int64_t phases = bands.phases(0);
+  const int64_t counted = std::min(phases, kMostCounted);
   std::vector<int64_t> cells;
   int64_t tiles = 0;
-  for (int64_t phase = 0; phase < bands.phases(0); ++phase) {
+  for (int64_t phase = 0; phase < counted; ++phase) {
     bands.Tiles(0, phase, pixels, &cells);
     tiles += static_cast<int64_t>(cells.size());
   }
-  return tiles;
+  return static_cast<double>(tiles) * static_cast<double>(phases) /
+         static_cast<double>(counted);
 }
 
 // Tiles of a band whose sums are kept at a time, at most: one, if a target
@@ -121,33 +146,28 @@ void CutToFit(const ConvTask& task, const ConvKernel& kernel, int64_t images,
               ConvBands* bands) {
   constexpr int64_t kPanelBytes = 768 << 10;
   // Bands whose pixels are mostly those that they share with others are worse
-  // than ones that don't fit, up to this size.
+  // than ones that don't fit, up to this size or
+  // twice that of a single pixel's band.
   constexpr int64_t kMostBytes = 16 << 20;
   constexpr int64_t kMostShared = 3;
-  int64_t size[kSpatial];
-  for (int i = 0; i < kSpatial; ++i) size[i] = bands->count(i);
-  for (;;) {
+  const auto cut_to = [&](const int64_t (&size)[kSpatial]) {
     bands->Cut(images, size);
     const Scratch scratch = ScratchOf(task, kernel, *bands);
-    const int64_t bytes = static_cast<int64_t>(scratch.panel + scratch.sums);
+    return static_cast<int64_t>(scratch.panel + scratch.sums);
+  };
+  int64_t size[kSpatial];
+  for (int i = 0; i < kSpatial; ++i) size[i] = bands->count(i);
+  if (cut_to(size) <= kPanelBytes) return;
+  const int64_t most_bytes = std::max(kMostBytes, 2 * cut_to({1, 1, 1}));
+  for (;;) {
+    const int64_t bytes = cut_to(size);
     if (bytes <= kPanelBytes) return;
     double shared = 1;
     for (int i = 0; i < kSpatial; ++i) {
       shared *= 1 + static_cast<double>(bands->range(i)) / size[i];
     }
-    if (bytes <= kMostBytes && shared > kMostShared) return;
-    // The outermost dimension that has enough pixels beside those that bands
-    // share, or else the longest.
-    int cut = kSpatial - 1;
-    for (int i = 0; i < kSpatial; ++i) {
-      if (size[i] > size[cut]) cut = i;
-    }
-    for (int i = kSpatial - 1; i >= 0; --i) {
-      if (size[i] > 4 * (bands->range(i) + 1)) cut = i;
-    }
-    if (size[cut] == 1) return;
-    const int64_t parts = CeilDiv(bands->count(cut), size[cut]) + 1;
-    size[cut] = std::min(size[cut] - 1, CeilDiv(bands->count(cut), parts));
+    if (bytes <= most_bytes && shared > kMostShared) return;
+    if (!bands->CutFiner(&size)) return;
   }
 }
 
@@ -237,8 +257,7 @@ double Cost(const ConvTask& task, const ConvKernel& kernel,
   // A copy of a pixel's feature takes as long as so many multiply-adds of one
   // in a register: transposed, a third of a cycle, in which 11 are done.
   const double copy = kernel.family == ConvFamily::kOutputs ? 4 : 11;
-  const double tiles =
-      static_cast<double>(CountTiles(bands, kernel.pixels) * kernel.pixels);
+  const double tiles = CountTiles(bands, kernel.pixels) * kernel.pixels;
   const double cells = static_cast<double>(bands.cells(0) * bands.images());
   // Phases share the taps.
   const double weights = WeightsOf(task) / static_cast<double>(bands.phases(0));
@@ -249,8 +268,36 @@ double Cost(const ConvTask& task, const ConvKernel& kernel,
                     CeilDiv(task.problem->geometry.batch, bands.images()));
 }
 
-// Threads and scratch of a plan whose kernel and bands are chosen.
-void FinishPlan(const ConvTask& task, int threads, ConvPlan* plan) {
+// One of several bands, how many images they have beside each other, and what
+// that costs.
+struct Choice {
+  ConvBands* bands = nullptr;
+  int64_t images = 1;
+  double cost = 0;
+};
+
+// The best choice for a kernel.
+Choice ChooseBands(const ConvTask& task, const ConvKernel& kernel,
+                   std::vector<ConvBands>* all) {
+  Choice best;
+  for (ConvBands& bands : *all) {
+    for (int64_t images = 1; images <= kMostImages; images *= 2) {
+      if (images > 1 && images > task.problem->geometry.batch) break;
+      CutToFit(task, kernel, images, &bands);
+      const double cost = Cost(task, kernel, bands);
+      if (best.bands == nullptr || cost < best.cost) {
+        best = {&bands, images, cost};
+      }
+    }
+  }
+  return best;
+}
+
+// Bands, threads and scratch of a plan whose kernel is chosen.
+void FinishPlan(const ConvTask& task, const Choice& choice, int threads,
+                ConvPlan* plan) {
+  CutToFit(task, *plan->kernel, choice.images, choice.bands);
+  plan->bands = {std::move(*choice.bands)};
   const ConvGeometry& geometry = task.problem->geometry;
   const double coarse = static_cast<double>(
       geometry.coarse[0] * geometry.coarse[1] * geometry.coarse[2]);
@@ -272,11 +319,9 @@ ConvPlan PlanConvWith(const ConvKernel& kernel, const ConvProblem& problem,
   ConvPlan plan;
   const ConvTask task = FirstTask(problem);
   if (Slowness(task, kernel) == 0) return plan;
-  ConvBands bands(problem.geometry, problem.adjoint, /*split_dilation=*/true);
-  CutToFit(task, kernel, 1, &bands);
+  std::vector<ConvBands> bands = BandsOf(problem);
   plan.kernel = &kernel;
-  plan.bands = {bands};
-  FinishPlan(task, threads, &plan);
+  FinishPlan(task, ChooseBands(task, kernel, &bands), threads, &plan);
   return plan;
 }
 
@@ -288,8 +333,9 @@ ConvPlan PlanConv(const ConvProblem& problem, int threads, Isa isa) {
     return plan;
   }
   const ConvTask task = FirstTask(problem);
+  std::vector<ConvBands> bands = BandsOf(problem);
   const KernelList<ConvKernel> all = ConvKernels();
-  double best = 0;
+  Choice best;
   for (const ConvKernel* k = all.begin; k != all.end; ++k) {
     if (k->isa > isa || k->x_dtype != problem.x_dtype ||
         k->blocks_dtype != problem.blocks_dtype) {
@@ -297,21 +343,13 @@ ConvPlan PlanConv(const ConvProblem& problem, int threads, Isa isa) {
     }
     if (plan.kernel != nullptr && k->isa != plan.kernel->isa) break;
     if (Slowness(task, *k) == 0) continue;
-    for (int64_t images = 1; images <= kMostImages; images *= 2) {
-      if (images > 1 && images > problem.geometry.batch) break;
-      ConvBands bands(problem.geometry, problem.adjoint,
-                      /*split_dilation=*/true);
-      CutToFit(task, *k, images, &bands);
-      const double cost = Cost(task, *k, bands);
-      if (plan.kernel == nullptr || cost < best) {
-        best = cost;
-        plan.kernel = k;
-        plan.bands = {bands};
-      }
+    const Choice choice = ChooseBands(task, *k, &bands);
+    if (plan.kernel == nullptr || choice.cost < best.cost) {
+      best = choice;
+      plan.kernel = k;
     }
   }
-  if (plan.kernel == nullptr) return plan;
-  FinishPlan(task, threads, &plan);
+  if (plan.kernel != nullptr) FinishPlan(task, best, threads, &plan);
   return plan;
 }
 
@@ -381,14 +419,14 @@ void RunConv(const ConvProblem& problem, const ConvPlan& plan,
     std::vector<int64_t> target;
     std::vector<int64_t> tiles;
     std::vector<int64_t> pixels;
-    std::vector<int64_t> offsets(problem.shared_taps ? 0 : task.kernel_taps);
+    std::vector<int64_t> offsets(problem.shared_taps ? 0 : task.kernel_taps,
+                                 -1);
     for (int64_t i = 0; i < bands.phases(band); ++i) {
       bands.Tiles(band, i, kernel.pixels, &tiles);
       if (tiles.empty()) continue;
       bands.Targets(band, i, &target);
       TilePixels(t, target, tiles, kernel.pixels, &pixels);
       const std::vector<ConvTap> taps = bands.Taps(band, i);
-      std::fill(offsets.begin(), offsets.end(), -1);
       for (const ConvTap& tap : taps) {
         if (!problem.shared_taps) offsets[tap.tap] = tap.offset;
       }
@@ -399,6 +437,9 @@ void RunConv(const ConvProblem& problem, const ConvPlan& plan,
       t.tiles = tiles.data();
       t.tile_count = static_cast<int64_t>(tiles.size());
       kernel.run(t);
+      for (const ConvTap& tap : taps) {
+        if (!problem.shared_taps) offsets[tap.tap] = -1;
+      }
     }
   });
 }

@@ -2,7 +2,6 @@
 #include "cc/kernels/cpu/conv_bands.h"
 
 #include <algorithm>
-#include <limits>
 #include <numeric>
 
 #include "cc/base/round_up.h"
@@ -12,6 +11,66 @@ namespace {
 
 int64_t FloorDiv(int64_t a, int64_t b) {
   return a >= 0 ? a / b : -CeilDiv(-a, b);
+}
+
+int64_t Modulo(int64_t a, int64_t b) { return a - FloorDiv(a, b) * b; }
+
+void SortOnce(std::vector<int64_t>* numbers) {
+  std::sort(numbers->begin(), numbers->end());
+  numbers->erase(std::unique(numbers->begin(), numbers->end()), numbers->end());
+}
+
+// The first target pixel of a phase, a tap that meets it, or -1, and the source
+// pixel that the tap reads for it.
+struct Meeting {
+  int64_t first;
+  int64_t tap;
+  int64_t source;
+};
+
+// From the source pixel of a tap to the target pixel, or back.
+int64_t Distance(const ConvGeometry& geometry, int dimension, int64_t tap) {
+  return tap * geometry.dilations[dimension] - geometry.padding[dimension];
+}
+
+// Of the coarse pixels of a remainder: every tap meets them all.
+std::vector<Meeting> CoarseMeetings(const ConvGeometry& geometry, int dimension,
+                                    int64_t remainder) {
+  std::vector<Meeting> meetings;
+  if (remainder >= geometry.coarse[dimension]) return meetings;
+  for (int64_t t = 0; t < geometry.kernel[dimension]; ++t) {
+    meetings.push_back({remainder, t,
+                        remainder * geometry.strides[dimension] +
+                            Distance(geometry, dimension, t)});
+  }
+  return meetings;
+}
+
+// Of the fine pixels whose source pixels have a remainder: a tap meets one in
+// `step`. All taps that meet one read the same remainder.
+std::vector<Meeting> FineMeetings(const ConvGeometry& geometry, int dimension,
+                                  int64_t remainder, int64_t step) {
+  const int64_t stride = geometry.strides[dimension];
+  const int64_t size = geometry.fine[dimension];
+  std::vector<Meeting> meetings;
+  // Of pixels that no tap meets, the first remainder takes care.
+  std::vector<bool> met(remainder == 0 ? std::min(stride, size) : 0);
+  for (int64_t t = 0; t < geometry.kernel[dimension]; ++t) {
+    const int64_t distance = Distance(geometry, dimension, t);
+    const int64_t first = Modulo(distance + remainder * stride, step);
+    if (first < size)
+      meetings.push_back({first, t, (first - distance) / stride});
+    const size_t place = Modulo(distance, stride);
+    if (place < met.size()) met[place] = true;
+  }
+  for (int64_t first = 0; !met.empty() && first < std::min(step, size);
+       ++first) {
+    if (!met[first % stride]) meetings.push_back({first, -1, 0});
+  }
+  std::stable_sort(
+      meetings.begin(), meetings.end(),
+      [](const Meeting& a, const Meeting& b) { return a.first < b.first; });
+  return meetings;
 }
 
 // One of `sizes` numbers, that the last dimension runs through first.
@@ -25,8 +84,8 @@ int64_t Remainders(const ConvGeometry& geometry, int dimension) {
   const int64_t dilation = geometry.dilations[dimension];
   const int64_t remainders =
       dilation / std::gcd(dilation, geometry.strides[dimension]);
-  // Each has a list of its taps. Wider dilations, of which there are few, are
-  // slow where they reach far beyond the second-level cache.
+  // Each has a list of its taps. Wider dilations have few pixels between which
+  // taps could share: see ConvAxis::Place.
   constexpr int64_t kMost = 64;
   return geometry.kernel[dimension] == 1 || remainders > kMost ? 1 : remainders;
 }
@@ -53,56 +112,59 @@ ConvAxis::ConvAxis(const ConvGeometry& geometry, int dimension, bool adjoint,
   // that their taps meet strides times as many.
   target_step = (adjoint ? stride : 1) * remainders;
   source_step = (adjoint ? 1 : stride) * remainders;
-  int64_t highest = std::numeric_limits<int64_t>::min();
-  lowest = std::numeric_limits<int64_t>::max();
-  const int64_t begin = adjoint ? 0 : remainder;
-  const int64_t end = adjoint ? target_step : remainder + 1;
-  for (int64_t first = begin; first < std::min(end, target_size); ++first) {
-    ConvAxisPhase phase;
-    phase.first = first;
-    phase.count = CeilDiv(target_size - first, target_step);
-    // Of a target pixel that no tap meets, the first image takes care.
-    int64_t image = 0;
-    for (int64_t t = 0; t < geometry.kernel[dimension]; ++t) {
-      const int64_t distance =
-          t * geometry.dilations[dimension] - geometry.padding[dimension];
-      int64_t source = first * stride + distance;
-      if (adjoint) {
-        const int64_t fine_distance = first - distance;
-        source = FloorDiv(fine_distance, stride);
-        if (source * stride != fine_distance) continue;
-      }
-      const int64_t shift = FloorDiv(source, source_step);
-      const int64_t plane = source - shift * source_step;
-      if (adjoint) image = plane;
-      const int64_t last = source + (phase.count - 1) * source_step;
-      if (source >= source_size || last < 0) continue;
-      const auto found = std::find(planes.begin(), planes.end(), plane);
-      phase.taps.push_back(
-          {t, static_cast<int>(found - planes.begin()), shift});
-      // Kept if the phase is: all its taps meet the same image.
-      if (found == planes.end() && (!adjoint || plane == remainder)) {
-        planes.push_back(plane);
-      }
+  std::vector<int64_t> sources;
+  for (const Meeting& meeting :
+       adjoint ? FineMeetings(geometry, dimension, remainder, target_step)
+               : CoarseMeetings(geometry, dimension, remainder)) {
+    if (phases.empty() || phases.back().first != meeting.first) {
+      phases.emplace_back();
+      phases.back().first = meeting.first;
+      phases.back().count = CeilDiv(target_size - meeting.first, target_step);
+      count = std::max(count, phases.back().count);
     }
-    if (adjoint && image != remainder) continue;
-    for (const ConvAxisTap& tap : phase.taps) {
-      lowest = std::min(lowest, tap.shift);
-      highest = std::max(highest, tap.shift);
+    const int64_t last =
+        meeting.source + (phases.back().count - 1) * source_step;
+    if (meeting.tap < 0 || meeting.source >= source_size || last < 0) continue;
+    phases.back().taps.push_back({meeting.tap, 0, 0});
+    sources.push_back(meeting.source);
+  }
+  if (!sources.empty()) Place(sources);
+}
+
+void ConvAxis::Place(const std::vector<int64_t>& sources) {
+  const auto shift_of = [&](int64_t source) {
+    return FloorDiv(source, source_step);
+  };
+  lowest = shift_of(*std::min_element(sources.begin(), sources.end()));
+  range = shift_of(*std::max_element(sources.begin(), sources.end())) - lowest;
+  for (const int64_t source : sources) {
+    planes.push_back(source - shift_of(source) * source_step);
+  }
+  SortOnce(&planes);
+  // A panel of mostly pixels that no tap reads might fit into no memory. With a
+  // plane for each source pixel there are none.
+  constexpr int64_t kMostGaps = 16;
+  const bool apart = static_cast<int64_t>(planes.size()) * range >
+                     kMostGaps * static_cast<int64_t>(sources.size());
+  if (apart) {
+    lowest = range = 0;
+    planes = sources;
+    SortOnce(&planes);
+  }
+  const int64_t* source = sources.data();
+  for (ConvAxisPhase& phase : phases) {
+    for (ConvAxisTap& tap : phase.taps) {
+      tap.shift = apart ? 0 : shift_of(*source);
+      const int64_t plane = *source++ - tap.shift * source_step;
+      tap.plane = std::lower_bound(planes.begin(), planes.end(), plane) -
+                  planes.begin();
     }
-    count = std::max(count, phase.count);
-    phases.push_back(phase);
   }
-  if (planes.empty()) {
-    lowest = 0;
-    return;
-  }
-  range = highest - lowest;
+  if (apart) return;
   const int64_t cells = count + range;
   zeros_before = std::min(cells, std::max<int64_t>(0, -lowest));
-  const int64_t plane = *std::min_element(planes.begin(), planes.end());
   const int64_t pixels =
-      CeilDiv(std::max<int64_t>(0, source_size - plane), source_step);
+      CeilDiv(std::max<int64_t>(0, source_size - planes.front()), source_step);
   zeros_after =
       std::min(cells, std::max<int64_t>(0, cells - (pixels - lowest)));
 }
@@ -133,6 +195,23 @@ int64_t ConvBands::range(int dimension) const {
     most = std::max(most, axis.range);
   }
   return most;
+}
+
+bool ConvBands::CutFiner(int64_t (*size)[kSpatial]) const {
+  int64_t (&sizes)[kSpatial] = *size;
+  int cut = kSpatial - 1;
+  for (int i = 0; i < kSpatial; ++i) {
+    if (sizes[i] > sizes[cut]) cut = i;
+  }
+  for (int i = kSpatial - 1; i >= 0; --i) {
+    if (sizes[i] > 4 * (range(i) + 1)) cut = i;
+  }
+  if (sizes[cut] <= 1) return false;
+  // A part more, or an eighth of many: each is looked at.
+  const int64_t parts = CeilDiv(count(cut), sizes[cut]);
+  sizes[cut] =
+      std::min(sizes[cut] - 1, CeilDiv(count(cut), parts + 1 + parts / 8));
+  return true;
 }
 
 void ConvBands::Cut(int64_t images, const int64_t (&size)[kSpatial]) {

@@ -49,8 +49,8 @@ struct ConvAxis {
   int64_t target_size;
   int64_t target_step;  // between the pixels of a phase
   int64_t source_size;
-  int64_t source_step;  // between the pixels of a plane
-  std::vector<int64_t> planes;
+  int64_t source_step;          // between the pixels of a plane
+  std::vector<int64_t> planes;  // their first pixels, ascending
   std::vector<ConvAxisPhase> phases;
   int64_t count = 0;   // of the phase with most target pixels
   int64_t lowest = 0;  // shift of all taps
@@ -58,6 +58,11 @@ struct ConvAxis {
   // Cells at the ends of count + range that are zeros in every plane.
   int64_t zeros_before = 0;
   int64_t zeros_after = 0;
+
+ private:
+  // Gives the phases' taps their planes and shifts; `sources` has the source
+  // pixels that they read for the first target pixel, one for each tap.
+  void Place(const std::vector<int64_t>& sources);
 };
 
 // A tap of the kernel that has pixels to read in a phase.
@@ -80,6 +85,10 @@ class ConvBands {
   // Puts `images` beside each other, and cuts them into bands of `size` target
   // pixels of a phase along each dimension, at most count(dimension).
   void Cut(int64_t images, const int64_t (&size)[kSpatial]);
+  // Makes `size` smaller along the outermost dimension that has enough pixels
+  // beside those that bands share, or else along the longest; false if a band
+  // is a pixel already.
+  bool CutFiner(int64_t (*size)[kSpatial]) const;
 
   int64_t images() const { return images_; }
   int64_t bands() const;

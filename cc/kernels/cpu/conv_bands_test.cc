@@ -36,7 +36,6 @@ class Draw {
   std::mt19937 random_;  // the same numbers everywhere
 };
 
-// At most 300 taps, so that each is quick.
 BandsCase RandomCase(Draw* draw) {
   BandsCase test;
   ConvGeometry& g = test.geometry;
@@ -46,10 +45,21 @@ BandsCase RandomCase(Draw* draw) {
     g.coarse[i] = (*draw)(0, 9);
     g.kernel[i] = (*draw)(1, 5);
     g.strides[i] = (*draw)(1, 6);
-    // Now and then one that is too wide to be split.
-    g.dilations[i] = (*draw)(0, 9) == 0 ? (*draw)(65, 80) : (*draw)(1, 6);
+    g.dilations[i] = (*draw)(1, 6);
     g.padding[i] = (*draw)(-4, 12);
-    if (g.dilations[i] > 6) g.padding[i] += (*draw)(0, 3) * g.dilations[i];
+  }
+  if ((*draw)(0, 9) == 0) {
+    // A line with taps so far apart that neither a remainder nor a plane is
+    // shared.
+    for (int i = 0; i < kSpatial - 1; ++i) {
+      g.fine[i] = std::min<int64_t>(g.fine[i], 2);
+      g.coarse[i] = std::min<int64_t>(g.coarse[i], 2);
+    }
+    constexpr int kLast = kSpatial - 1;
+    g.fine[kLast] = (*draw)(0, 400);
+    g.coarse[kLast] = (*draw)(0, 400);
+    g.dilations[kLast] = (*draw)(50, 90);
+    g.padding[kLast] += (*draw)(-1, 3) * g.dilations[kLast];
   }
   test.adjoint = (*draw)(0, 1);
   test.split_dilation = (*draw)(0, 1);

@@ -1,6 +1,7 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
 #include <cstring>
+#include <utility>
 #include <vector>
 
 #include "cc/base/round_up.h"
@@ -82,15 +83,16 @@ Scratch ScratchOf(const ConvSampledProblem& problem,
   const ConvSampledTask task = FirstTask(problem, bands);
   const size_t size = kernel.compute_size;
   const int64_t block = task.a.block;
+  const int64_t strip_blocks =
+      std::min(ConvStripBlocks(block), CeilDiv(task.a.features, block));
   Scratch scratch;
   scratch.zeros = AlignScratch(SizeOf(problem.x_dtype) *
                                std::max(task.a.features, task.b.features));
   scratch.b_panel =
       AlignScratch(size * CeilDiv(task.b.features, task.b.block) *
                    kernel.padded(task.b.block) * task.b_panel_cells);
-  scratch.a_panel =
-      AlignScratch(size * ConvStripBlocks(block) * kernel.padded(block) *
-                   task.a.cells * task.images);
+  scratch.a_panel = AlignScratch(size * strip_blocks * kernel.padded(block) *
+                                 task.a.cells * task.images);
   const int64_t passes =
       bands.bands() * CeilDiv(problem.geometry.batch, bands.images());
   if (passes > 1 && SizeOf(problem.blocks_dtype) != kernel.compute_size) {
@@ -102,34 +104,28 @@ Scratch ScratchOf(const ConvSampledProblem& problem,
 }
 
 // Bands whose outputs fill about half of a second-level cache, and their inputs
-// not much more, of images that share registers; more images where that is not
-// yet so.
+// not much more, or twice what those of a single pixel do, of images that share
+// registers; more images where that is not yet so.
 void CutToFit(const ConvSampledProblem& problem,
               const ConvSampledKernel& kernel, ConvBands* bands) {
-  constexpr int64_t kOutputBytes = 1 << 20;
-  constexpr int64_t kInputBytes = 2 << 20;
+  constexpr size_t kOutputBytes = 1 << 20;
+  constexpr size_t kInputBytes = 2 << 20;
   int64_t size[kSpatial];
   for (int i = 0; i < kSpatial; ++i) {
     size[i] = std::max<int64_t>(1, bands->count(i));
   }
   int64_t images = kernel.fold(problem.layout.block_outputs);
-  const auto fits = [&](int64_t share) {
+  bands->Cut(images, {1, 1, 1});
+  const Scratch least = ScratchOf(problem, kernel, *bands);
+  const size_t outputs = std::max(kOutputBytes, 2 * least.b_panel);
+  const size_t inputs = std::max(kInputBytes, 2 * least.a_panel);
+  const auto fits = [&](size_t share) {
     bands->Cut(images, size);
     const Scratch scratch = ScratchOf(problem, kernel, *bands);
-    return static_cast<int64_t>(scratch.b_panel) <= kOutputBytes / share &&
-           static_cast<int64_t>(scratch.a_panel) <= kInputBytes / share;
+    return scratch.b_panel <= outputs / share &&
+           scratch.a_panel <= inputs / share;
   };
-  while (!fits(1)) {
-    int cut = kSpatial - 1;
-    for (int i = 0; i < kSpatial; ++i) {
-      if (size[i] > size[cut]) cut = i;
-    }
-    for (int i = kSpatial - 1; i >= 0; --i) {
-      if (size[i] > 4 * (bands->range(i) + 1)) cut = i;
-    }
-    if (size[cut] == 1) break;
-    const int64_t parts = CeilDiv(bands->count(cut), size[cut]) + 1;
-    size[cut] = std::min(size[cut] - 1, CeilDiv(bands->count(cut), parts));
+  while (!fits(1) && bands->CutFiner(&size)) {
   }
   while (images < problem.geometry.batch && fits(2)) images *= 2;
   fits(1);
@@ -157,7 +153,7 @@ ConvSampledPlan PlanConvSampled(const ConvSampledProblem& problem, int threads,
   ConvBands bands(problem.geometry, /*adjoint=*/false,
                   /*split_dilation=*/false);
   CutToFit(problem, *plan.kernel, &bands);
-  plan.bands = {bands};
+  plan.bands = {std::move(bands)};
   const double batch = static_cast<double>(problem.geometry.batch);
   const double fine =
       batch * static_cast<double>(Pixels(problem.geometry.fine));
@@ -172,7 +168,7 @@ ConvSampledPlan PlanConvSampled(const ConvSampledProblem& problem, int threads,
       weights + (problem.adjoint ? coarse : fine) * problem.inputs +
           (problem.adjoint ? fine : coarse) * problem.outputs,
       threads);
-  const Scratch scratch = ScratchOf(problem, *plan.kernel, bands);
+  const Scratch scratch = ScratchOf(problem, *plan.kernel, plan.bands[0]);
   plan.scratch_bytes = scratch.zeros + scratch.b_panel + scratch.partial +
                        plan.threads * scratch.a_panel;
   return plan;
@@ -199,9 +195,14 @@ void RunConvSampled(const ConvSampledProblem& problem,
   ConvSampledTask task = FirstTask(problem, bands);
   std::vector<ConvTap> taps = bands.Taps(0, 0);
   std::vector<ConvTap> dead;
-  for (int64_t t = 0; t < task.kernel_taps; ++t) {
-    const auto is_tap = [t](const ConvTap& tap) { return tap.tap == t; };
-    if (std::none_of(taps.begin(), taps.end(), is_tap)) dead.push_back({t, 0});
+  for (int64_t t = 0, i = 0; t < task.kernel_taps; ++t) {
+    // Taps are in the order of the kernel.
+    const bool live = i < static_cast<int64_t>(taps.size()) && taps[i].tap == t;
+    if (live) {
+      ++i;
+    } else {
+      dead.push_back({t, 0});
+    }
   }
   std::sort(taps.begin(), taps.end(), [](const ConvTap& a, const ConvTap& b) {
     return a.offset < b.offset;
