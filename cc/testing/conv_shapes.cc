@@ -105,6 +105,68 @@ std::vector<ConvShape> ConvShapes() {
   return shapes;
 }
 
+std::vector<ConvShape> KernelConvShapes() {
+  constexpr auto kValid = ConvPadding::kValid;
+  constexpr auto kSame = ConvPadding::kSame;
+  constexpr auto kExplicit = ConvPadding::kExplicit;
+  const Convolution convolutions[] = {
+      {{{3, 3}, {1, 1}, {1, 1}, kSame, {}}, {5, 13}, {}, 3},
+      // More images than stand beside each other.
+      {{{3}, {1}, {1}, kSame, {}}, {3}, {}, 37},
+      {{{2, 3}, {1, 1}, {1, 1}, kSame, {}}, {2, 2}, {}, 19},
+      // A dilation's remainders, beside strides with factors in common or not.
+      {{{3, 2}, {4, 3}, {5, 5}, kSame, {}}, {17, 14}, {}, 2},
+      {{{3, 3}, {2, 4}, {4, 2}, kExplicit, {5, 3, -1, 6}}, {9, 11}, {}, 1},
+      {{{4}, {1}, {5}, kExplicit, {15, 0}}, {23}, {}, 5},
+      {{{3}, {1}, {70}, kSame, {}}, {150}, {}, 1},
+      {{{2, 2}, {3, 4}, {1, 1}, kValid, {}}, {9, 12}, {}, 3},
+      {{{2, 3, 2}, {1, 2, 1}, {1, 1, 3}, kSame, {}}, {3, 4, 5}, {}, 2},
+  };
+  // Whole registers of every instruction set, of some, and parts of them.
+  constexpr ConvBlockSize kBlocks[] = {{32, 32}, {16, 16}, {16, 64}, {8, 32},
+                                       {64, 16}, {20, 12}, {3, 5}};
+  std::vector<ConvShape> shapes;
+  int turn = 0;
+  for (const ConvBlockSize& block : kBlocks) {
+    for (const Convolution& convolution : convolutions) {
+      for (int side = 0; side < 4; ++side, ++turn) {
+        // Partial last blocks on both sides, but now and then.
+        ConvShape shape{&LayoutKinds()[turn % LayoutKinds().size()],
+                        block.inputs * 3 - (turn % 3 > 0),
+                        block.outputs * 3 - (turn % 5 > 0) * (turn % 3),
+                        block.inputs,
+                        block.outputs,
+                        Geometry(convolution)};
+        shape.adjoint = side & 1;
+        shape.transpose = side & 2;
+        shape.shared_taps = turn / 4 % 2;
+        shape.features_first = turn / 4 % 5 == 4;
+        shape.gate = static_cast<GateKind>(turn % 3);
+        shape.bias = turn % 5 < 3;
+        shape.preactivation = turn % 4 == 1;
+        shape.activation = turn % 7 < 3 ? Activation::kRelu : Activation::kNone;
+        shapes.push_back(shape);
+      }
+    }
+  }
+  // So many taps for a target that they are multiplied in several chunks.
+  for (int side = 0; side < 8; ++side) {
+    ConvShape shape{&LayoutKinds()[side % 2 == 0 ? 4 : 1],
+                    320 - side / 4,
+                    95 + side % 3,
+                    32,
+                    32,
+                    Geometry(convolutions[side < 4 ? 0 : 7])};
+    shape.adjoint = side & 1;
+    shape.transpose = side & 2;
+    shape.shared_taps = side & 4;
+    shape.gate = GateKind::kMixed;
+    shape.bias = shape.preactivation = true;
+    shapes.push_back(shape);
+  }
+  return shapes;
+}
+
 std::vector<ConvShape> RandomConvShapes() {
   std::vector<ConvShape> shapes;
   std::mt19937 random;  // the same numbers everywhere

@@ -34,6 +34,11 @@ struct ConvBlockSize {
 // settings meet somewhere.
 std::vector<ConvShape> ConvShapes();
 
+// What makes each family of kernels go its own ways: registers and parts of
+// them, chunks of taps, tiles that end within images, and images that do not
+// exist.
+std::vector<ConvShape> KernelConvShapes();
+
 // Whatever sizes and paddings come together, also those that no convolution
 // derives from each other.
 std::vector<ConvShape> RandomConvShapes();

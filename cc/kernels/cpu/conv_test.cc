@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "cc/kernels/cpu/conv_table.h"
 #include "cc/kernels/cpu/matmul.h"
 #include "cc/testing/conv_case.h"
 #include "cc/testing/conv_shapes.h"
@@ -159,6 +160,54 @@ TEST_P(ConvTest, AddsUpManyFeatures) {
   }
 }
 
+class ConvKernelTest : public testing::TestWithParam<ConvKernel> {};
+
+std::vector<ConvKernel> RunnableKernels() {
+  std::vector<ConvKernel> kernels;
+  const KernelList<ConvKernel> all = ConvKernels();
+  for (const ConvKernel* kernel = all.begin; kernel != all.end; ++kernel) {
+    if (kernel->isa <= DetectIsa()) kernels.push_back(*kernel);
+  }
+  return kernels;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, ConvKernelTest,
+                         testing::ValuesIn(RunnableKernels()),
+                         [](const testing::TestParamInfo<ConvKernel>& info) {
+                           return std::string(info.param.name);
+                         });
+
+// Whether a kernel can take a problem.
+bool Takes(const ConvKernel& kernel, const ConvShape& shape) {
+  if (kernel.family == ConvFamily::kRows) return true;
+  const int32_t source =
+      shape.transpose ? shape.block_outputs : shape.block_inputs;
+  const int32_t target =
+      shape.transpose ? shape.block_inputs : shape.block_outputs;
+  return !shape.features_first && source % kernel.lanes == 0 &&
+         target % kernel.outputs == 0;
+}
+
+// Every row of kernels.inc that is a convolution, also where another is chosen.
+TEST_P(ConvKernelTest, IsExactOnIntegers) {
+  const ConvKernel& kernel = GetParam();
+  int taken = 0;
+  for (const ConvShape& shape : KernelConvShapes()) {
+    ConvCase test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
+    const ConvPlan plan = PlanConvWith(kernel, test.conv(), 1);
+    ASSERT_EQ(plan.supported(), Takes(kernel, shape)) << shape.ToString();
+    if (!plan.supported()) continue;
+    ASSERT_EQ(plan.kernel, &kernel);
+    ++taken;
+    const auto run = [&](const ConvProblem& problem) {
+      const GuardedBuffer scratch(AlignScratch(plan.scratch_bytes));
+      RunConv(problem, plan, Threads(1), scratch.data());
+    };
+    ASSERT_EQ(test.CheckConv(run, 0), "");
+  }
+  EXPECT_GT(taken, 20);
+}
+
 // A problem changed under a kernel's hands, as if it had got that wrong. Each
 // must be found.
 struct Fault {
@@ -252,6 +301,63 @@ TEST(ConvThreadsTest, DoNotChangeABit) {
                   0)
             << threads << " " << shape.ToString();
       }
+    }
+  }
+}
+
+// Many pixels and few inputs are for vectors of pixels; few pixels and many
+// inputs, in blocks of whole registers, are for vectors of outputs.
+TEST(ConvChoiceTest, EachFamilyIsChosen) {
+  for (const Kind& kind : Kinds()) {
+    int chosen[2] = {};
+    for (const ConvShape& shape : KernelConvShapes()) {
+      const ConvCase test(shape, kind.x_dtype, kind.blocks_dtype,
+                          Fill::kIntegers);
+      const ConvPlan plan = PlanConv(test.conv(), 1, kind.isa);
+      ASSERT_NE(plan.kernel, nullptr);
+      EXPECT_EQ(plan.kernel->isa, kind.isa);
+      EXPECT_TRUE(Takes(*plan.kernel, shape)) << plan.kernel->name;
+      ++chosen[static_cast<int>(plan.kernel->family)];
+    }
+    EXPECT_GT(chosen[static_cast<int>(ConvFamily::kRows)], 0);
+    EXPECT_GT(chosen[static_cast<int>(ConvFamily::kOutputs)], 0);
+  }
+}
+
+// Geometries whose pixels lie far apart, for which a panel of all that is
+// between them would not fit.
+TEST(ConvChoiceTest, ScratchIsBounded) {
+  const Convolution convolutions[] = {
+      {{{1 << 16}, {1 << 16}, {32767}, ConvPadding::kExplicit, {0, 0}},
+       {1 << 16},
+       {100000},
+       1},
+      {{{2, 2},
+        {1, 1},
+        {65535, 65535},
+        ConvPadding::kExplicit,
+        {65535, 0, 0, 0}},
+       {1, 1 << 16},
+       {1 << 16, 1},
+       1},
+      {{{1 << 16}, {kMaxConvSize}, {1}, ConvPadding::kValid, {}},
+       {100000},
+       {1},
+       1},
+      {{{3}, {1}, {1}, ConvPadding::kSame, {}}, {1 << 22}, {}, 1},
+  };
+  for (const Convolution& convolution : convolutions) {
+    for (const bool adjoint : {false, true}) {
+      ConvShape shape{&LayoutKinds()[4], 1, 1, 1, 1, Geometry(convolution)};
+      shape.adjoint = shape.transpose = adjoint;
+      const ConvCase test(shape, Dtype::kFloat32, Dtype::kFloat32,
+                          Fill::kIntegers);
+      constexpr size_t kMost = 40 << 20;
+      EXPECT_LT(PlanConv(test.conv(), 1, DetectIsa()).scratch_bytes, kMost)
+          << shape.ToString();
+      EXPECT_LT(PlanConvSampled(test.sampled(), 1, DetectIsa()).scratch_bytes,
+                kMost)
+          << shape.ToString();
     }
   }
 }
