@@ -195,6 +195,26 @@ void TilePixels(const ConvTask& task, const std::vector<int64_t>& target,
   }
 }
 
+// Copies the task's features of the first pixel to all those that are not in
+// the first tile.
+void RepeatPixel(const ConvTask& task, const std::vector<int64_t>& pixels,
+                 int tile_pixels) {
+  const ConvProblem& problem = *task.problem;
+  const int64_t size = static_cast<int64_t>(SizeOf(problem.x_dtype));
+  const int64_t first = task.target_begin * task.target_block;
+  const int64_t end =
+      std::min(task.target_end * task.target_block, task.target_features);
+  for (void* const to : {problem.y, problem.preactivation}) {
+    if (to == nullptr) continue;
+    char* const features = static_cast<char*>(to) + first * size;
+    const char* const from = features + pixels[0] * size;
+    for (size_t i = tile_pixels; i < pixels.size(); ++i) {
+      if (pixels[i] < 0) continue;
+      std::memcpy(features + pixels[i] * size, from, (end - first) * size);
+    }
+  }
+}
+
 // Tells a task which pixels the same worker takes after it: about those of band
 // `next` of all image groups, since bands share the pixels at their edges.
 void SetNext(int64_t next, const ConvBands& bands, ConvTask* task) {
@@ -435,8 +455,12 @@ void RunConv(const ConvProblem& problem, const ConvPlan& plan,
       t.tap_offsets = offsets.data();
       t.pixels = pixels.data();
       t.tiles = tiles.data();
-      t.tile_count = static_cast<int64_t>(tiles.size());
+      // Without taps all pixels are alike, as are three of four in the
+      // derivative of a 1 x 1 convolution with strides of 2.
+      const bool alike = taps.empty() && !problem.features_first;
+      t.tile_count = alike ? 1 : static_cast<int64_t>(tiles.size());
       kernel.run(t);
+      if (alike) RepeatPixel(t, pixels, kernel.pixels);
       for (const ConvTap& tap : taps) {
         if (!problem.shared_taps) offsets[tap.tap] = -1;
       }
