@@ -61,8 +61,8 @@ struct ConvProblem {
   int64_t outputs = 0;
   ConvGeometry geometry;
   bool adjoint = false;
-  bool transpose = false;       // x has `outputs` features, y `inputs`
-  bool features_first = false;  // features before pixels
+  bool transpose = false;                // x has `outputs` features, y `inputs`
+  bool features_first = false;           // features before pixels
   Dtype x_dtype = Dtype::kFloat32;       // of x, bias, y and preactivation
   Dtype blocks_dtype = Dtype::kFloat32;  // of blocks
   const void* x = nullptr;
