@@ -82,53 +82,12 @@ void PackConvOutputs(const ConvSampledTask& task) {
   });
 }
 
-// Registers of columns on their way to be multiplied with one input block.
-template <int kFold, int kGroup, int kColumns, typename T, typename To>
-class ColumnQueue {
- public:
-  ColumnQueue(const SampledTiles<T, To>& tiles, const T* a, int64_t inputs)
-      : tiles_(tiles), a_(a), inputs_(inputs) {}
-
-  void Add(const SampledColumns<T>& columns) {
-    // Those behind a group tell what is written next.
-    if (count_ == kListed + kColumns) {
-      Multiply(kListed);
-      for (int j = 0; j < kColumns; ++j) listed_[j] = listed_[kListed + j];
-      count_ = kColumns;
-    }
-    listed_[count_++] = columns;
-  }
-
-  void Finish() {
-    if (count_ == 0) return;
-    for (int j = 0; j < kColumns; ++j) {
-      listed_[count_ + j].sums = listed_[count_ - 1].sums;
-    }
-    Multiply(count_);
-    count_ = 0;
-  }
-
- private:
-  void Multiply(int count) {
-    AccumulateColumns<kFold, kGroup, kColumns>(tiles_, a_, inputs_, listed_,
-                                               count);
-  }
-
-  static constexpr int kListed = 8 * kColumns;
-  const SampledTiles<T, To>& tiles_;
-  const T* a_;
-  int64_t inputs_;
-  SampledColumns<T> listed_[kListed + 2 * kColumns] = {};
-  int count_ = 0;
-};
-
 // The blocks of one input block at a group of taps.
 template <typename X, typename Stored, int kFold, int kGroup, int kColumns,
           typename To>
 void MultiplyTaps(const ConvSampledTask& task, const ConvTapGroup& group,
                   int64_t input_block, const Compute<X>* a, To* to) {
   using T = Compute<X>;
-  constexpr int kLanes = kFullLanes<T> / kFold;
   const ConvSampledProblem& p = *task.problem;
   const Layout& layout = p.layout;
   const LayoutView& view = layout.transposed;
@@ -151,6 +110,7 @@ void MultiplyTaps(const ConvSampledTask& task, const ConvTapGroup& group,
   const int64_t inputs =
       left < layout.block_inputs ? left : layout.block_inputs;
   ColumnQueue<kFold, kGroup, kColumns, T, To> queue(tiles, a, inputs);
+  int64_t last = 0;
   for (int64_t t = 0; t < group.count; ++t) {
     const ConvTap& tap = group.taps[t];
     const T* const b =
@@ -163,26 +123,16 @@ void MultiplyTaps(const ConvSampledTask& task, const ConvTapGroup& group,
       const int64_t block = view.block_id[e];
       const int64_t sums =
           (p.shared_taps ? block * task.kernel_taps + tap.tap : block) * size;
-      const int64_t rest = p.outputs - static_cast<int64_t>(view.index[e]) *
-                                           layout.block_outputs;
-      const int64_t outputs =
-          rest < layout.block_outputs ? rest : layout.block_outputs;
-      const T scale = p.gate == nullptr ? T(1) : T(p.gate[block]);
-      const bool zero = scale == 0 || !group.live;
-      const bool partly =
-          inputs < layout.block_inputs || outputs < layout.block_outputs;
-      if (task.first_pass && (zero || partly)) {
-        __builtin_memset(static_cast<Stored*>(p.blocks) + sums, 0,
-                         size * sizeof(Stored));
-      }
-      if (zero) continue;
-      const T* const panel = b + view.index[e] * task.b_panel_cells * padded;
-      for (int64_t j = 0; j < outputs; j += kLanes) {
-        queue.Add({panel + j * kFold, sums + j, outputs - j, scale});
-      }
+      const T scale = !group.live         ? T(0)
+                      : p.gate == nullptr ? T(1)
+                                          : T(p.gate[block]);
+      last = sums;
+      AddBlock<Stored>(layout, view.index[e], inputs,
+                       b + view.index[e] * task.b_panel_cells * padded, sums,
+                       scale, task.first_pass ? p.blocks : nullptr, &queue);
     }
   }
-  queue.Finish();
+  queue.Finish([&](int64_t) { return last; });
 }
 
 template <typename X, typename Stored, int kFold, int kGroup, int kColumns,

@@ -52,11 +52,80 @@ void AccumulateColumns(const SampledTiles<T, To>& tiles, const T* a,
   }
 }
 
+// Registers of columns on their way to be multiplied with one input block.
+template <int kFold, int kGroup, int kColumns, typename T, typename To>
+class ColumnQueue {
+ public:
+  static constexpr int kLanes = kFullLanes<T> / kFold;  // columns of a register
+
+  ColumnQueue(const SampledTiles<T, To>& tiles, const T* a, int64_t inputs)
+      : tiles_(tiles), a_(a), inputs_(inputs) {}
+
+  void Add(const SampledColumns<T>& columns) {
+    // Those behind a group tell what is written next.
+    if (count_ == kListed + kColumns) {
+      Multiply(kListed);
+      for (int j = 0; j < kColumns; ++j) listed_[j] = listed_[kListed + j];
+      count_ = kColumns;
+    }
+    listed_[count_++] = columns;
+  }
+
+  // Multiplies what is left. Then sums go to places next(0), next(1) and so on,
+  // as far as is known.
+  template <typename Next>
+  void Finish(const Next& next) {
+    if (count_ == 0) return;
+    for (int j = 0; j < kColumns; ++j) listed_[count_ + j].sums = next(j);
+    Multiply(count_);
+    count_ = 0;
+  }
+
+ private:
+  void Multiply(int count) {
+    AccumulateColumns<kFold, kGroup, kColumns>(tiles_, a_, inputs_, listed_,
+                                               count);
+  }
+
+  static constexpr int kListed = 8 * kColumns;
+  const SampledTiles<T, To>& tiles_;
+  const T* a_;
+  int64_t inputs_;
+  SampledColumns<T> listed_[kListed + 2 * kColumns] = {};
+  int count_ = 0;
+};
+
+// Queues the columns of a block of `output_block` and of `inputs` rows, whose
+// sums go to place `sums`. Where nothing else is written, zeros go to `blocks`,
+// if that is not null: all of a block if `scale` is 0, else what lies beyond
+// the edges.
+template <typename Stored, typename T, typename Queue>
+inline void AddBlock(const Layout& layout, int64_t output_block, int64_t inputs,
+                     const T* panel, int64_t sums, T scale, void* blocks,
+                     Queue* queue) {
+  constexpr int kLanes = Queue::kLanes;
+  constexpr int kFold = kFullLanes<T> / kLanes;
+  const int64_t left = layout.outputs - output_block * layout.block_outputs;
+  const int64_t outputs =
+      left < layout.block_outputs ? left : layout.block_outputs;
+  const bool partly =
+      inputs < layout.block_inputs || outputs < layout.block_outputs;
+  if (blocks != nullptr && (scale == 0 || partly)) {
+    const int64_t size =
+        static_cast<int64_t>(layout.block_inputs) * layout.block_outputs;
+    __builtin_memset(static_cast<Stored*>(blocks) + sums, 0,
+                     size * sizeof(Stored));
+  }
+  if (scale == 0) return;
+  for (int64_t j = 0; j < outputs; j += kLanes) {
+    queue->Add({panel + j * kFold, sums + j, outputs - j, scale});
+  }
+}
+
 template <typename X, typename Stored, int kFold, int kGroup, int kColumns,
           typename To>
 void SampledMatmulFolded(const SampledMatmulTask& task, To* to) {
   using T = Compute<X>;
-  constexpr int kLanes = kFullLanes<T> / kFold;
   const SampledMatmulProblem& p = *task.problem;
   const Layout& layout = p.layout;
   const LayoutView& view = layout.transposed;
@@ -73,9 +142,6 @@ void SampledMatmulFolded(const SampledMatmulTask& task, To* to) {
       task.first_pass ? nullptr : static_cast<const T*>(task.partial),
       to,
       task.last_pass && p.gate != nullptr};
-  // As many registers as are multiplied before the list is made anew.
-  constexpr int kListed = 8 * kColumns;
-  SampledColumns<T> listed[kListed + kColumns] = {};
   const int64_t together = BlocksTogether(a_padded);
   for (int64_t c = task.begin; c < task.end; ++c) {
     const int64_t in_strip = (c - task.begin) % together;
@@ -85,42 +151,20 @@ void SampledMatmulFolded(const SampledMatmulTask& task, To* to) {
     const int64_t left = layout.inputs - c * layout.block_inputs;
     const int64_t inputs =
         left < layout.block_inputs ? left : layout.block_inputs;
-    int count = 0;
-    const auto flush = [&](int64_t e) {
-      // What comes after these, to be prefetched.
-      for (int j = 0; j < kColumns; ++j, ++e) {
-        listed[count + j].sums =
-            e < view.nnz ? view.block_id[e] * size : listed[count - 1].sums;
-      }
-      AccumulateColumns<kFold, kGroup, kColumns>(tiles, a, inputs, listed,
-                                                 count);
-      count = 0;
-    };
-    for (int64_t e = view.splits[c]; e < view.splits[c + 1]; ++e) {
+    ColumnQueue<kFold, kGroup, kColumns, T, To> queue(tiles, a, inputs);
+    int64_t e = view.splits[c];
+    for (; e < view.splits[c + 1]; ++e) {
       const int64_t block = view.block_id[e];
-      const int64_t rest =
-          layout.outputs -
-          static_cast<int64_t>(view.index[e]) * layout.block_outputs;
-      const int64_t outputs =
-          rest < layout.block_outputs ? rest : layout.block_outputs;
-      const T scale = p.gate == nullptr ? T(1) : T(p.gate[block]);
-      const bool closed = scale == 0;
-      const bool partly =
-          inputs < layout.block_inputs || outputs < layout.block_outputs;
-      if (task.first_pass && (closed || partly)) {
-        __builtin_memset(static_cast<Stored*>(p.blocks) + block * size, 0,
-                         size * sizeof(Stored));
-      }
-      if (closed) continue;
-      const T* panel = static_cast<const T*>(task.b_panel) +
-                       view.index[e] * panel_rows * padded;
-      for (int64_t first = 0; first < outputs; first += kLanes) {
-        listed[count++] = {panel + first * kFold, block * size + first,
-                           outputs - first, scale};
-        if (count == kListed) flush(e + 1);
-      }
+      AddBlock<Stored>(layout, view.index[e], inputs,
+                       static_cast<const T*>(task.b_panel) +
+                           view.index[e] * panel_rows * padded,
+                       block * size,
+                       p.gate == nullptr ? T(1) : T(p.gate[block]),
+                       task.first_pass ? p.blocks : nullptr, &queue);
     }
-    if (count > 0) flush(view.splits[c + 1]);
+    queue.Finish([&](int64_t j) {
+      return e + j < view.nnz ? view.block_id[e + j] * size : 0;
+    });
   }
 }
 
