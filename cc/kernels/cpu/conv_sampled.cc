@@ -91,8 +91,14 @@ Scratch ScratchOf(const ConvSampledProblem& problem,
   scratch.b_panel =
       AlignScratch(size * CeilDiv(task.b.features, task.b.block) *
                    kernel.padded(task.b.block) * task.b_panel_cells);
-  scratch.a_panel = AlignScratch(size * strip_blocks * kernel.padded(block) *
-                                 task.a.cells * task.images);
+  // Inputs are folded as the outputs are, to what images leave of a register,
+  // which is a cache line at most.
+  const int64_t fold = kernel.fold(task.b.block);
+  const int64_t padded =
+      fold == 1 ? block
+                : RoundUp(block, kCacheLine / kernel.compute_size / fold);
+  scratch.a_panel =
+      AlignScratch(size * strip_blocks * padded * task.a.cells * task.images);
   const int64_t passes =
       bands.bands() * CeilDiv(problem.geometry.batch, bands.images());
   if (passes > 1 && SizeOf(problem.blocks_dtype) != kernel.compute_size) {
