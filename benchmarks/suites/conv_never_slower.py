@@ -12,11 +12,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import conv_shapes
+import random_cases
 import table
 from case import LAYOUTS, PRODUCTS
 from conv_case import ConvCase, ConvMeasured
 from settings import Settings
-from task import Task, threads_title
+from task import Task
 
 from suites import convolutions
 
@@ -31,38 +32,13 @@ _FEATURES = 32, 512
 _BATCH = 8, 32
 # A few rounds of larger ones would take longer than all others.
 _MOST_FLOPS = 3e9
-# As much slower as noise may make a product that is as fast.
-_ALLOWED = 1.1
-_SHOWN = 10
-# Of the rounds of a case; of large ones there are fewer rounds.
-_SECONDS = 2.5
 
 
 def plan(settings: Settings) -> list[Task]:
     """The same cases for each number of threads."""
-    cases = draw(settings)
-    return [
-        Task(
-            suite="conv_never_slower",
-            title=f"conv_never_slower, {threads_title(threads)}",
-            threads=threads,
-            work=[dataclasses.asdict(case) for case in cases],
-            steps=len(cases),
-            seconds=5
-            + sum(
-                conv_shapes.seconds(
-                    [case],
-                    settings.rounds,
-                    threads * settings.peak_gflops,
-                    _SECONDS,
-                )
-                for case in cases
-            ),
-            rounds=settings.rounds,
-            seed=settings.seed,
-        )
-        for threads in settings.threads
-    ]
+    return random_cases.plan(
+        "conv_never_slower", draw(settings), conv_shapes.seconds, settings
+    )
 
 
 def draw(settings: Settings) -> list[ConvCase]:
@@ -72,18 +48,13 @@ def draw(settings: Settings) -> list[ConvCase]:
 
 
 def _one(rng: random.Random, settings: Settings) -> ConvCase:
-    size = rng.choice(settings.block_sizes or _SIZES)
-    if not settings.block_sizes and rng.random() < 0.25:
-        size = rng.randint(min(_SIZES), max(_SIZES))
+    size = random_cases.block_size(rng, settings, _SIZES)
     rank = rng.choice((1, 2, 2, 3))
     taps = [rng.choice(_KERNELS[rank])] * rank
     if rng.random() < 0.25:  # not of the same size in each dimension
         taps = [rng.choice(_KERNELS[rank]) for _ in taps]
     strides = rng.choice((1, 1, 1, 1, 2, 3))
-    # A tenth each of the ends, where kernels have least to win.
-    sparsity = min(max(rng.uniform(-0.125, 1.125), 0.0), 1.0)
-    if settings.sparsities:
-        sparsity = rng.choice(settings.sparsities)
+    sparsity = random_cases.sparsity(rng, settings)
     # TensorFlow has no ops for both strides and dilations.
     dilation = rng.choice((1, 1, 1, 2)) if strides == 1 else 1
     per_tap = max(taps) > 1 and rng.random() < 0.3
@@ -98,7 +69,7 @@ def _one(rng: random.Random, settings: Settings) -> ConvCase:
         dilation=dilation,
         product=rng.choice(settings.products or PRODUCTS),
         block_size=size,
-        sparsity=round(sparsity, 3),
+        sparsity=sparsity,
         per_tap=per_tap,
         layout="balanced" if per_tap else rng.choice(LAYOUTS),
         padding=rng.choice(("same", "same", "valid")),
@@ -141,39 +112,16 @@ def _sizes(numbers: Sequence[int]) -> str:
 def measure(task: Task, progress: Callable[[], None]) -> list[dict[str, Any]]:
     """A line for each case."""
     import conv_timing
-    import native
-    import turns
 
-    turns.use_threads(task.threads)
-    lines = []
-    with native.fma_peak(task.programs["fma_peak"], task.threads) as peak:
-        for number, each in enumerate(task.work):
-            (measured,) = conv_timing.measure(
-                [ConvCase(**each)],
-                task.threads,
-                task.rounds,
-                task.seed + number,
-                peak,
-                lambda: None,
-                _SECONDS,
-            )
-            lines.append(dataclasses.asdict(measured))
-            progress()
-    return lines
+    cases = [ConvCase(**each) for each in task.work]
+    return random_cases.measure(task, cases, conv_timing.measure, progress)
 
 
 def markdown(lines: Sequence[dict[str, Any]], run: dict[str, Any]) -> str:
     """How many are slower, and the worst of them."""
-    measured = sorted(
-        (ConvMeasured.of(line) for line in lines),
-        key=lambda each: each.speed_up,
-    )
-    slower = sum(each.speed_up < 1 / _ALLOWED for each in measured)
-    worst = measured[:_SHOWN]
-    text = (
-        f"{len(measured)} random cases (`--seed={run['seed']}` draws them "
-        f"again): {slower} take more than {_ALLOWED - 1:.0%} longer than "
-        f"TensorFlow's dense convolution. The worst {len(worst)}:"
+    measured = [ConvMeasured.of(line) for line in lines]
+    text, worst = random_cases.summary(
+        measured, "TensorFlow's dense convolution", run
     )
     titles = [
         "batch x pixels x inputs to outputs",
