@@ -22,7 +22,7 @@ struct ConvSampledKernel;
 
 struct ConvPlan {
   bool supported() const {
-    return kernel != nullptr || product.range_count > 0;
+    return kernel != nullptr || product.supported();
   }
 
   const ConvKernel* kernel = nullptr;  // null: a product, or not supported
@@ -43,7 +43,7 @@ void RunConv(const ConvProblem& problem, const ConvPlan& plan,
 
 struct ConvSampledPlan {
   bool supported() const {
-    return kernel != nullptr || product.kernel != nullptr;
+    return kernel != nullptr || product.supported();
   }
 
   const ConvSampledKernel* kernel = nullptr;  // as for ConvPlan

@@ -34,6 +34,8 @@ struct MatmulPlan {
   };
   // Full tiles, then a smaller tile, then the few rows left.
   static constexpr int kMaxRanges = 3;
+  bool supported() const { return range_count > 0; }
+
   Range ranges[kMaxRanges] = {};
   int range_count = 0;  // 0: dtypes not supported
   int threads = 1;      // workers that pay; at most those asked for
@@ -50,6 +52,8 @@ void RunMatmul(const MatmulProblem& problem, const MatmulPlan& plan,
                const Executor& executor, void* scratch);
 
 struct SampledMatmulPlan {
+  bool supported() const { return kernel != nullptr; }
+
   const SampledMatmulKernel* kernel = nullptr;
   int threads = 1;
   size_t scratch_bytes = 0;

@@ -74,12 +74,11 @@ absl::Status BaseOp::ReadGate(OpKernelContext* ctx, int index, int64_t nnz,
   return absl::OkStatus();
 }
 
-absl::Status BaseOp::NoKernel(const Layout& layout,
-                              const std::string& axes) const {
+absl::Status BaseOp::NoKernel(const Layout& layout) const {
   return tensorflow::errors::Unimplemented(
       "no kernel for x of ", NameOf(x_dtype_), " and blocks of ",
       NameOf(blocks_dtype_), " (block size (", layout.block_inputs, ", ",
-      layout.block_outputs, "), ", axes, ", device CPU, instruction set ",
+      layout.block_outputs, "), ", Axes(), ", device CPU, instruction set ",
       NameOf(isa_), "); cast one of them");
 }
 

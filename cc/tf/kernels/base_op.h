@@ -39,9 +39,37 @@ class BaseOp : public tensorflow::OpKernel {
   absl::Status ReadGate(tensorflow::OpKernelContext* ctx, int index,
                         int64_t nnz, const float** gate) const;
 
-  // Says that no kernel takes these dtypes and blocks, and `axes`: where the
-  // features are.
-  absl::Status NoKernel(const Layout& layout, const std::string& axes) const;
+  // Where the features are, for messages.
+  virtual std::string Axes() const = 0;
+
+  // Computes on the device's threads: `plan` and `run` are the Plan and the Run
+  // function of a product.
+  template <typename Problem, typename Plan>
+  absl::Status PlanAndRun(tensorflow::OpKernelContext* ctx,
+                          const Problem& problem,
+                          Plan (*plan)(const Problem&, int, Isa),
+                          void (*run)(const Problem&, const Plan&,
+                                      const Executor&, void*)) const {
+    const Executor executor = PoolOf(ctx);
+    const Plan made = plan(problem, executor.threads, isa_);
+    if (!made.supported()) return NoKernel(problem.layout);
+    tensorflow::Tensor holder;
+    void* scratch;
+    TF_RETURN_IF_ERROR(
+        AllocateScratch(ctx, made.scratch_bytes, &holder, &scratch));
+    run(problem, made, executor, scratch);
+    return absl::OkStatus();
+  }
+
+  int64_t inputs() const { return inputs_; }
+  int64_t outputs() const { return outputs_; }
+  int gate_count() const { return gate_count_; }
+  Dtype x_dtype() const { return x_dtype_; }
+  Dtype blocks_dtype() const { return blocks_dtype_; }
+
+ private:
+  // Says that no kernel takes these dtypes, blocks and axes.
+  absl::Status NoKernel(const Layout& layout) const;
 
   // Runs closures on the device's pool for work inside of one op.
   static Executor PoolOf(tensorflow::OpKernelContext* ctx);
@@ -51,14 +79,6 @@ class BaseOp : public tensorflow::OpKernel {
                                       size_t bytes, tensorflow::Tensor* holder,
                                       void** scratch);
 
-  int64_t inputs() const { return inputs_; }
-  int64_t outputs() const { return outputs_; }
-  int gate_count() const { return gate_count_; }
-  Dtype x_dtype() const { return x_dtype_; }
-  Dtype blocks_dtype() const { return blocks_dtype_; }
-  Isa isa() const { return isa_; }
-
- private:
   int64_t inputs_ = 0;
   int64_t outputs_ = 0;
   int gate_count_ = 0;

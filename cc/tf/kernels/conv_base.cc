@@ -105,15 +105,7 @@ absl::Status ConvBaseOp::Run(OpKernelContext* ctx,
   const int64_t y_pixels =
       problem.adjoint ? geometry.fine_pixels() : geometry.coarse_pixels();
   if (geometry.batch == 0 || y_pixels == 0) return absl::OkStatus();
-  const Executor executor = PoolOf(ctx);
-  const ConvPlan plan = PlanConv(problem, executor.threads, isa());
-  if (!plan.supported()) return NoKernel(problem.layout);
-  Tensor holder;
-  void* scratch;
-  TF_RETURN_IF_ERROR(
-      AllocateScratch(ctx, plan.scratch_bytes, &holder, &scratch));
-  RunConv(problem, plan, executor, scratch);
-  return absl::OkStatus();
+  return PlanAndRun(ctx, problem, PlanConv, RunConv);
 }
 
 }  // namespace blocksparse

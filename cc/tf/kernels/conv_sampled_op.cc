@@ -72,16 +72,7 @@ class ConvSampledOp : public PixelsOp {
   absl::Status Run(OpKernelContext* ctx,
                    const ConvSampledProblem& problem) const {
     if (problem.layout.nnz == 0) return absl::OkStatus();
-    const Executor executor = PoolOf(ctx);
-    const ConvSampledPlan plan =
-        PlanConvSampled(problem, executor.threads, isa());
-    if (!plan.supported()) return NoKernel(problem.layout);
-    Tensor holder;
-    void* scratch;
-    TF_RETURN_IF_ERROR(
-        AllocateScratch(ctx, plan.scratch_bytes, &holder, &scratch));
-    RunConvSampled(problem, plan, executor, scratch);
-    return absl::OkStatus();
+    return PlanAndRun(ctx, problem, PlanConvSampled, RunConvSampled);
   }
 
   std::vector<int64_t> block_size_;

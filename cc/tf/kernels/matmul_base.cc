@@ -48,15 +48,7 @@ absl::Status MatmulBaseOp::ReadProblem(OpKernelContext* ctx,
 absl::Status MatmulBaseOp::Run(OpKernelContext* ctx,
                                const MatmulProblem& problem) const {
   if (problem.rows == 0) return absl::OkStatus();
-  const Executor executor = PoolOf(ctx);
-  const MatmulPlan plan = PlanMatmul(problem, executor.threads, isa());
-  if (plan.range_count == 0) return NoKernel(problem.layout);
-  Tensor holder;
-  void* scratch;
-  TF_RETURN_IF_ERROR(
-      AllocateScratch(ctx, plan.scratch_bytes, &holder, &scratch));
-  RunMatmul(problem, plan, executor, scratch);
-  return absl::OkStatus();
+  return PlanAndRun(ctx, problem, PlanMatmul, RunMatmul);
 }
 
 }  // namespace blocksparse

@@ -31,10 +31,9 @@ absl::Status PixelsOp::ReadSide(const Tensor& tensor, const char* name,
   return absl::OkStatus();
 }
 
-absl::Status PixelsOp::NoKernel(const Layout& layout) const {
-  return BaseOp::NoKernel(layout, attributes_.features_first
-                                      ? "data_format channels_first"
-                                      : "data_format channels_last");
+std::string PixelsOp::Axes() const {
+  return attributes_.features_first ? "data_format channels_first"
+                                    : "data_format channels_last";
 }
 
 }  // namespace blocksparse

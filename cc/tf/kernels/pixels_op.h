@@ -43,8 +43,7 @@ class PixelsOp : public BaseOp {
                                      &problem->geometry));
   }
 
-  // Says that no kernel takes this.
-  absl::Status NoKernel(const Layout& layout) const;
+  std::string Axes() const override;
 
   const ConvOpAttributes& conv() const { return attributes_; }
 

@@ -36,8 +36,8 @@ absl::Status RowsOp::ReplaceFeatures(const Tensor& tensor, int64_t features,
   return shape->SetDimWithStatus(FeatureDim(tensor), features);
 }
 
-absl::Status RowsOp::NoKernel(const Layout& layout) const {
-  return BaseOp::NoKernel(layout, Message("feature_axis ", feature_axis_));
+std::string RowsOp::Axes() const {
+  return Message("feature_axis ", feature_axis_);
 }
 
 }  // namespace blocksparse

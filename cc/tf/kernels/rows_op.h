@@ -25,8 +25,7 @@ class RowsOp : public BaseOp {
                                int64_t features,
                                tensorflow::TensorShape* shape) const;
 
-  // Says that no kernel takes this.
-  absl::Status NoKernel(const Layout& layout) const;
+  std::string Axes() const override;
 
   bool features_first() const { return feature_axis_ == 0; }
 

@@ -68,16 +68,7 @@ class SampledMatmulOp : public RowsOp {
   absl::Status Run(OpKernelContext* ctx,
                    const SampledMatmulProblem& problem) const {
     if (problem.layout.nnz == 0) return absl::OkStatus();
-    const Executor executor = PoolOf(ctx);
-    const SampledMatmulPlan plan =
-        PlanSampledMatmul(problem, executor.threads, isa());
-    if (plan.kernel == nullptr) return NoKernel(problem.layout);
-    Tensor holder;
-    void* scratch;
-    TF_RETURN_IF_ERROR(
-        AllocateScratch(ctx, plan.scratch_bytes, &holder, &scratch));
-    RunSampledMatmul(problem, plan, executor, scratch);
-    return absl::OkStatus();
+    return PlanAndRun(ctx, problem, PlanSampledMatmul, RunSampledMatmul);
   }
 
   std::vector<int64_t> block_size_;
