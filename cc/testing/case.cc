@@ -70,47 +70,24 @@ Case::Case(const CaseShape& shape, Dtype x_dtype, Dtype blocks_dtype, Fill fill)
 
 std::string Case::CheckMatmul(
     const std::function<void(const MatmulProblem&)>& run, double ulps) {
-  const Dtype dtype = matmul_.x_dtype;
-  MatmulProblem expected = matmul_;
-  expected.y = memory_.Allocate(y_size_, dtype);
-  MatmulProblem got = matmul_;
-  got.y = memory_.Allocate(y_size_, dtype);
-  if (shape_.preactivation) {
-    expected.preactivation = memory_.Allocate(y_size_, dtype);
-    got.preactivation = memory_.Allocate(y_size_, dtype);
-  }
-  ReferenceMatmul(expected);
-  run(got);
   // Operands are at most 1 then, so a sum of as many products is at most its
   // length; sums are made in float at least.
   const int64_t length =
       2 + (shape_.transpose ? shape_.outputs : shape_.inputs);
   const double tolerance =
-      ulps * length * std::min(Epsilon(dtype), Epsilon(Dtype::kFloat32));
-  std::string difference =
-      memory_.Compare("y", got.y, expected.y, y_size_, dtype, tolerance);
-  if (difference.empty() && shape_.preactivation) {
-    difference =
-        memory_.Compare("preactivation", got.preactivation,
-                        expected.preactivation, y_size_, dtype, tolerance);
-  }
-  return difference;
+      ulps * length *
+      std::min(Epsilon(matmul_.x_dtype), Epsilon(Dtype::kFloat32));
+  return memory_.CompareY(matmul_, y_size_, shape_.preactivation, tolerance,
+                          ReferenceMatmul, run);
 }
 
 std::string Case::CheckSampled(
     const std::function<void(const SampledMatmulProblem&)>& run, double ulps) {
-  const Dtype dtype = sampled_.blocks_dtype;
-  SampledMatmulProblem expected = sampled_;
-  expected.blocks = memory_.Allocate(blocks_size_, dtype);
-  SampledMatmulProblem got = sampled_;
-  got.blocks = memory_.Allocate(blocks_size_, dtype);
-  ReferenceSampledMatmul(expected);
-  run(got);
   const double tolerance =
       ulps * (2 + shape_.rows) *
       std::min(Epsilon(sampled_.x_dtype), Epsilon(Dtype::kFloat32));
-  return memory_.Compare("blocks", got.blocks, expected.blocks, blocks_size_,
-                         dtype, tolerance);
+  return memory_.CompareBlocks(sampled_, blocks_size_, tolerance,
+                               ReferenceSampledMatmul, run);
 }
 
 }  // namespace blocksparse

@@ -38,6 +38,47 @@ class CaseMemory {
   std::string Compare(const char* name, const void* got, const void* expected,
                       int64_t elements, Dtype dtype, double tolerance) const;
 
+  // The same for what `run` makes of a problem's y, and of its preactivation if
+  // there is to be one, beside what `reference` makes.
+  template <typename Problem, typename Reference, typename Run>
+  std::string CompareY(const Problem& problem, int64_t elements,
+                       bool preactivation, double tolerance,
+                       const Reference& reference, const Run& run) {
+    const Dtype dtype = problem.x_dtype;
+    Problem expected = problem;
+    Problem got = problem;
+    for (Problem* each : {&expected, &got}) {
+      each->y = Allocate(elements, dtype);
+      if (preactivation) each->preactivation = Allocate(elements, dtype);
+    }
+    reference(expected);
+    run(got);
+    std::string difference =
+        Compare("y", got.y, expected.y, elements, dtype, tolerance);
+    if (difference.empty() && preactivation) {
+      difference = Compare("preactivation", got.preactivation,
+                           expected.preactivation, elements, dtype, tolerance);
+    }
+    return difference;
+  }
+
+  // The same for blocks.
+  template <typename Problem, typename Reference, typename Run>
+  std::string CompareBlocks(const Problem& problem, int64_t elements,
+                            double tolerance, const Reference& reference,
+                            const Run& run) {
+    const Dtype dtype = problem.blocks_dtype;
+    Problem expected = problem;
+    Problem got = problem;
+    for (Problem* each : {&expected, &got}) {
+      each->blocks = Allocate(elements, dtype);
+    }
+    reference(expected);
+    run(got);
+    return Compare("blocks", got.blocks, expected.blocks, elements, dtype,
+                   tolerance);
+  }
+
  private:
   std::string name_;
   std::vector<std::unique_ptr<GuardedBuffer>> buffers_;

@@ -122,49 +122,26 @@ ConvCase::ConvCase(const ConvShape& shape, Dtype x_dtype, Dtype blocks_dtype,
 
 std::string ConvCase::CheckConv(
     const std::function<void(const ConvProblem&)>& run, double ulps) {
-  const Dtype dtype = conv_.x_dtype;
-  ConvProblem expected = conv_;
-  expected.y = memory_.Allocate(y_size_, dtype);
-  ConvProblem got = conv_;
-  got.y = memory_.Allocate(y_size_, dtype);
-  if (shape_.preactivation) {
-    expected.preactivation = memory_.Allocate(y_size_, dtype);
-    got.preactivation = memory_.Allocate(y_size_, dtype);
-  }
-  ReferenceConv(expected);
-  run(got);
   // Operands are at most 1 then, so a sum of as many products is at most its
   // length; sums are made in float at least.
   const int64_t length =
       2 + shape_.geometry.taps() *
               (shape_.transpose ? shape_.outputs : shape_.inputs);
   const double tolerance =
-      ulps * length * std::min(Epsilon(dtype), Epsilon(Dtype::kFloat32));
-  std::string difference =
-      memory_.Compare("y", got.y, expected.y, y_size_, dtype, tolerance);
-  if (difference.empty() && shape_.preactivation) {
-    difference =
-        memory_.Compare("preactivation", got.preactivation,
-                        expected.preactivation, y_size_, dtype, tolerance);
-  }
-  return difference;
+      ulps * length *
+      std::min(Epsilon(conv_.x_dtype), Epsilon(Dtype::kFloat32));
+  return memory_.CompareY(conv_, y_size_, shape_.preactivation, tolerance,
+                          ReferenceConv, run);
 }
 
 std::string ConvCase::CheckSampled(
     const std::function<void(const ConvSampledProblem&)>& run, double ulps) {
-  const Dtype dtype = sampled_.blocks_dtype;
-  ConvSampledProblem expected = sampled_;
-  expected.blocks = memory_.Allocate(blocks_size_, dtype);
-  ConvSampledProblem got = sampled_;
-  got.blocks = memory_.Allocate(blocks_size_, dtype);
-  ReferenceConvSampled(expected);
-  run(got);
   const ConvGeometry& g = shape_.geometry;
   const double tolerance =
       ulps * (2 + g.batch * g.coarse_pixels()) *
       std::min(Epsilon(sampled_.x_dtype), Epsilon(Dtype::kFloat32));
-  return memory_.Compare("blocks", got.blocks, expected.blocks, blocks_size_,
-                         dtype, tolerance);
+  return memory_.CompareBlocks(sampled_, blocks_size_, tolerance,
+                               ReferenceConvSampled, run);
 }
 
 }  // namespace blocksparse
