@@ -30,7 +30,7 @@ namespace BLOCKSPARSE_ISA {
    registers * kFullLanes<Compute<x>>,                        \
    kFullLanes<Compute<x>>,                                    \
    sizeof(Compute<x>),                                        \
-   PackConvOutputsFamily<x>,                                  \
+   PackPixels<x>,                                             \
    ConvOutputs<x, blocks, pixels, registers>},
 #define MATMUL_OUTPUTS(isa, x, blocks)
 #define SAMPLED_MATMUL(isa, x, blocks, inputs, registers, tile)

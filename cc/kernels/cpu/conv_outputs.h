@@ -22,7 +22,7 @@ namespace BLOCKSPARSE_ISA {
 
 // x of the task's band to [register of features][cell][lane].
 template <typename X>
-void PackConvOutputsFamily(const ConvTask& task) {
+void PackPixels(const ConvTask& task) {
   using T = Compute<X>;
   constexpr int64_t kLanes = kFullLanes<T>;
   const int64_t features = task.source_features;

@@ -7,12 +7,10 @@ namespace {
 // What both products have in common.
 template <typename From, typename To>
 void Share(const From& from, To* to) {
-  const ConvGeometry& geometry = from.geometry;
   to->layout = from.layout;
   // With one tap, both kinds of layout are one of inputs x outputs.
   to->layout.inputs = from.inputs;
-  to->rows =
-      geometry.batch * geometry.fine[0] * geometry.fine[1] * geometry.fine[2];
+  to->rows = from.geometry.batch * from.geometry.fine_pixels();
   to->x_dtype = from.x_dtype;
   to->blocks_dtype = from.blocks_dtype;
   to->gate = from.gate;

@@ -93,57 +93,26 @@ void AccumulatePixels(const BlockRef<T, T>* refs, int count,
   }
 }
 
-// AccumulatePixels for groups of `outputs`.
-template <typename T>
-struct PixelKernel {
-  int outputs;
-  void (*accumulate)(const BlockRef<T, T>* refs, int count,
-                     const PixelGroup& group, LineQueue* lines, T* tile);
+// AccumulatePixels as FullGroup and its kin want it.
+template <int kVectors, typename T>
+struct PixelsFamily {
+  using Function = void (*)(const BlockRef<T, T>* refs, int count,
+                            const PixelGroup& group, LineQueue* lines, T* tile);
+  template <bool kTranspose, int kBlockOutputs, int kGroup>
+  static constexpr Function kAccumulate =
+      AccumulatePixels<kTranspose, kBlockOutputs, kGroup, kVectors, T>;
 };
-
-template <bool kTranspose, int kGroup, int kVectors, typename T>
-PixelKernel<T> FullPixels(int64_t block_outputs) {
-  switch (block_outputs) {
-    case 8:
-      return {kGroup, AccumulatePixels<kTranspose, 8, kGroup, kVectors, T>};
-    case 16:
-      return {kGroup, AccumulatePixels<kTranspose, 16, kGroup, kVectors, T>};
-    case 32:
-      return {kGroup, AccumulatePixels<kTranspose, 32, kGroup, kVectors, T>};
-    default:
-      return {kGroup, AccumulatePixels<kTranspose, 0, kGroup, kVectors, T>};
-  }
-}
-
-template <bool kTranspose, int kGroup, int kVectors, typename T>
-void LesserPixels(PixelKernel<T>* kernels) {
-  kernels[0] = {kGroup, AccumulatePixels<kTranspose, 0, kGroup, kVectors, T>};
-  if constexpr (kGroup > 1) {
-    LesserPixels<kTranspose, kGroup / 2, kVectors, T>(kernels + 1);
-  }
-}
-
-template <bool kTranspose, int kGroup, int kVectors, typename T>
-void AllPixels(int64_t block_outputs, PixelKernel<T>* kernels) {
-  kernels[0] = FullPixels<kTranspose, kGroup, kVectors, T>(block_outputs);
-  LesserPixels<kTranspose, kGroup / 2, kVectors, T>(kernels + 1);
-}
 
 template <typename X, typename Stored, int kGroup, int kVectors>
 void ConvPixels(const ConvTask& task) {
   using T = Compute<X>;
   constexpr int kRows = kTileRows<T, kVectors>;
-  constexpr int kMaxGroups = 8;
   const ConvProblem& problem = *task.problem;
   const int64_t target_block = task.target_block;
   const int64_t tile_size = ConvTileFeatures(task, kFullLanes<T>) * kRows;
-  PixelKernel<T> kernels[kMaxGroups];
+  GroupKernel<PixelsFamily<kVectors, T>> kernels[kMaxGroups];
   const int64_t block_outputs = problem.layout.block_outputs;
-  if (problem.transpose) {
-    AllPixels<true, kGroup, kVectors>(block_outputs, kernels);
-  } else {
-    AllPixels<false, kGroup, kVectors>(block_outputs, kernels);
-  }
+  AllGroups<kGroup>(problem.transpose, block_outputs, kernels);
   TapChunk<T> chunk;
   PixelWriter<T, X, kRows> writer(task);
   const int groups = (target_block + kGroup - 1) / kGroup;
@@ -185,7 +154,7 @@ void ConvPixels(const ConvTask& task) {
           const TapRun& run = chunk.runs[i];
           T* const run_sums =
               sums + (run.target - begin) * target_block * kRows;
-          const PixelKernel<T>* kernel = kernels;
+          const auto* kernel = kernels;
           for (group.first = 0; group.first < target_block;
                group.first += kernel->outputs) {
             while (group.first + kernel->outputs > target_block) ++kernel;

@@ -13,10 +13,6 @@
 namespace blocksparse {
 namespace {
 
-int64_t Pixels(const int64_t (&size)[kSpatial]) {
-  return size[0] * size[1] * size[2];
-}
-
 // Cells that taps of a group may be apart: each is multiplied for all of the
 // group, a sixteenth of what they do anyway.
 int64_t MostExtra(const ConvSampledTask& task) {
@@ -35,10 +31,10 @@ ConvSampledTask FirstTask(const ConvSampledProblem& problem,
   ConvSide& fine = problem.adjoint ? task.b : task.a;
   ConvSide& coarse = problem.adjoint ? task.a : task.b;
   fine.pixels = problem.fine;
-  fine.image_pixels = Pixels(geometry.fine);
+  fine.image_pixels = geometry.fine_pixels();
   fine.cells = bands.most_cells();
   coarse.pixels = problem.coarse;
-  coarse.image_pixels = Pixels(geometry.coarse);
+  coarse.image_pixels = geometry.coarse_pixels();
   coarse.cells = bands.most_positions();
   task.a.features = problem.inputs;
   task.b.features = problem.outputs;
@@ -85,20 +81,14 @@ Scratch ScratchOf(const ConvSampledProblem& problem,
   const int64_t block = task.a.block;
   const int64_t strip_blocks =
       std::min(ConvStripBlocks(block), CeilDiv(task.a.features, block));
+  const ConvSampledPadding padding = kernel.padding(block, task.b.block);
   Scratch scratch;
   scratch.zeros = AlignScratch(SizeOf(problem.x_dtype) *
                                std::max(task.a.features, task.b.features));
-  scratch.b_panel =
-      AlignScratch(size * CeilDiv(task.b.features, task.b.block) *
-                   kernel.padded(task.b.block) * task.b_panel_cells);
-  // Inputs are folded as the outputs are, to what images leave of a register,
-  // which is a cache line at most.
-  const int64_t fold = kernel.fold(task.b.block);
-  const int64_t padded =
-      fold == 1 ? block
-                : RoundUp(block, kCacheLine / kernel.compute_size / fold);
-  scratch.a_panel =
-      AlignScratch(size * strip_blocks * padded * task.a.cells * task.images);
+  scratch.b_panel = AlignScratch(size * CeilDiv(task.b.features, task.b.block) *
+                                 padding.outputs * task.b_panel_cells);
+  scratch.a_panel = AlignScratch(size * strip_blocks * padding.inputs *
+                                 task.a.cells * task.images);
   const int64_t passes =
       bands.bands() * CeilDiv(problem.geometry.batch, bands.images());
   if (passes > 1 && SizeOf(problem.blocks_dtype) != kernel.compute_size) {
@@ -120,7 +110,9 @@ void CutToFit(const ConvSampledProblem& problem,
   for (int i = 0; i < kSpatial; ++i) {
     size[i] = std::max<int64_t>(1, bands->count(i));
   }
-  int64_t images = kernel.fold(problem.layout.block_outputs);
+  const Layout& layout = problem.layout;
+  int64_t images =
+      kernel.padding(layout.block_inputs, layout.block_outputs).images;
   bands->Cut(images, {1, 1, 1});
   const Scratch least = ScratchOf(problem, kernel, *bands);
   const size_t outputs = std::max(kOutputBytes, 2 * least.b_panel);
@@ -162,9 +154,9 @@ ConvSampledPlan PlanConvSampled(const ConvSampledProblem& problem, int threads,
   plan.bands = {std::move(bands)};
   const double batch = static_cast<double>(problem.geometry.batch);
   const double fine =
-      batch * static_cast<double>(Pixels(problem.geometry.fine));
+      batch * static_cast<double>(problem.geometry.fine_pixels());
   const double coarse =
-      batch * static_cast<double>(Pixels(problem.geometry.coarse));
+      batch * static_cast<double>(problem.geometry.coarse_pixels());
   const double weights = static_cast<double>(problem.layout.nnz) *
                          problem.layout.block_inputs *
                          problem.layout.block_outputs *

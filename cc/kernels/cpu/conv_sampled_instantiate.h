@@ -15,8 +15,7 @@ namespace BLOCKSPARSE_ISA {
    kDtype<x>,                                                   \
    kDtype<blocks>,                                              \
    sizeof(Compute<x>),                                          \
-   PaddedColumns<Compute<x>>,                                   \
-   FoldOf<Compute<x>>,                                          \
+   PaddingOf<Compute<x>>,                                       \
    PackConvOutputs<x>,                                          \
    ConvSampled<x, blocks, inputs, registers>},
 #define CONV_OUTPUTS(isa, x, blocks, pixels, registers, tile)

@@ -190,11 +190,13 @@ void ConvSampled(const ConvSampledTask& task) {
 }
 
 template <typename T>
-int64_t FoldOf(int64_t block_outputs) {
-  int64_t images = 1;
-  WithFold<T>(block_outputs, kRowsOfFold,
-              [&](auto fold) { images = fold.value; });
-  return images;
+ConvSampledPadding PaddingOf(int64_t block_inputs, int64_t block_outputs) {
+  ConvSampledPadding padding = {};
+  WithFold<T>(block_outputs, kRowsOfFold, [&](auto fold) {
+    padding = {fold.value, PaddedInputs<T, fold.value>(block_inputs),
+               PaddedOutputs<T, fold.value>(block_outputs)};
+  });
+  return padding;
 }
 
 }  // namespace BLOCKSPARSE_ISA

@@ -162,15 +162,20 @@ static inline int64_t ConvStripBlocks(int64_t block) {
   return block < kFeatures ? kFeatures / block : 1;
 }
 
+// How blocks are padded in the panels.
+struct ConvSampledPadding {
+  int64_t images;   // that share a register
+  int64_t inputs;   // columns of a block of a_panel
+  int64_t outputs;  // columns of a block of b_panel
+};
+
 struct ConvSampledKernel {
   const char* name;
   Isa isa;
   Dtype x_dtype;
   Dtype blocks_dtype;
   int compute_size;
-  // Columns a block of b_panel is padded to, and images that share a register.
-  int64_t (*padded)(int64_t block_outputs);
-  int64_t (*fold)(int64_t block_outputs);
+  ConvSampledPadding (*padding)(int64_t block_inputs, int64_t block_outputs);
   void (*pack)(const ConvSampledTask& task);
   void (*run)(const ConvSampledTask& task);
 };

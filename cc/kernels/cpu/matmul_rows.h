@@ -211,47 +211,64 @@ void AccumulateRows(const BlockRef<T, T>* refs, int count,
   }
 }
 
-// AccumulateRows for groups of `outputs`, and for what is left over of them.
-template <typename T>
-struct GroupKernel {
-  int outputs;
-  void (*accumulate)(const BlockRef<T, T>* refs, int count,
-                     const OutputGroup& group, T* tile);
+// AccumulateRows as FullGroup and its kin want it.
+template <int kVectors, typename T>
+struct RowsFamily {
+  using Function = void (*)(const BlockRef<T, T>* refs, int count,
+                            const OutputGroup& group, T* tile);
+  template <bool kTranspose, int kBlockOutputs, int kGroup>
+  static constexpr Function kAccumulate =
+      AccumulateRows<kTranspose, kBlockOutputs, kGroup, kVectors, T>;
 };
 
-template <bool kTranspose, int kGroup, int kVectors, typename T>
-GroupKernel<T> FullGroup(int64_t block_outputs) {
+// A function of a family, for groups of `outputs`.
+template <typename Family>
+struct GroupKernel {
+  int outputs;
+  typename Family::Function accumulate;
+};
+
+template <typename Family, bool kTranspose, int kGroup>
+GroupKernel<Family> FullGroup(int64_t block_outputs) {
   switch (block_outputs) {
     case 8:
-      return {kGroup, AccumulateRows<kTranspose, 8, kGroup, kVectors, T>};
+      return {kGroup, Family::template kAccumulate<kTranspose, 8, kGroup>};
     case 16:
-      return {kGroup, AccumulateRows<kTranspose, 16, kGroup, kVectors, T>};
+      return {kGroup, Family::template kAccumulate<kTranspose, 16, kGroup>};
     case 32:
-      return {kGroup, AccumulateRows<kTranspose, 32, kGroup, kVectors, T>};
+      return {kGroup, Family::template kAccumulate<kTranspose, 32, kGroup>};
     case 64:
-      return {kGroup, AccumulateRows<kTranspose, 64, kGroup, kVectors, T>};
+      return {kGroup, Family::template kAccumulate<kTranspose, 64, kGroup>};
     case 128:
-      return {kGroup, AccumulateRows<kTranspose, 128, kGroup, kVectors, T>};
+      return {kGroup, Family::template kAccumulate<kTranspose, 128, kGroup>};
     default:
-      return {kGroup, AccumulateRows<kTranspose, 0, kGroup, kVectors, T>};
+      return {kGroup, Family::template kAccumulate<kTranspose, 0, kGroup>};
   }
 }
 
 // Fills kernels[0..] with groups of kGroup, kGroup / 2, ..., 1 outputs.
-template <bool kTranspose, int kGroup, int kVectors, typename T>
-void LesserGroups(GroupKernel<T>* kernels) {
-  kernels[0] = {kGroup, AccumulateRows<kTranspose, 0, kGroup, kVectors, T>};
+template <typename Family, bool kTranspose, int kGroup>
+void LesserGroups(GroupKernel<Family>* kernels) {
+  kernels[0] = {kGroup, Family::template kAccumulate<kTranspose, 0, kGroup>};
   if constexpr (kGroup > 1) {
-    LesserGroups<kTranspose, kGroup / 2, kVectors, T>(kernels + 1);
+    LesserGroups<Family, kTranspose, kGroup / 2>(kernels + 1);
   }
 }
 
+constexpr int kMaxGroups = 8;  // halves of 128, more than any kGroup
+
 // Fills groups[0..] with groups of kGroup outputs and what is left over of
 // them.
-template <bool kTranspose, int kGroup, int kVectors, typename T>
-void AllGroups(int64_t block_outputs, GroupKernel<T>* groups) {
-  groups[0] = FullGroup<kTranspose, kGroup, kVectors, T>(block_outputs);
-  LesserGroups<kTranspose, kGroup / 2, kVectors, T>(groups + 1);
+template <int kGroup, typename Family>
+void AllGroups(bool transpose, int64_t block_outputs,
+               GroupKernel<Family>* groups) {
+  if (transpose) {
+    groups[0] = FullGroup<Family, true, kGroup>(block_outputs);
+    LesserGroups<Family, true, kGroup / 2>(groups + 1);
+  } else {
+    groups[0] = FullGroup<Family, false, kGroup>(block_outputs);
+    LesserGroups<Family, false, kGroup / 2>(groups + 1);
+  }
 }
 
 template <typename X, typename Stored, int kGroup, int kVectors>
@@ -262,14 +279,9 @@ void MatmulRows(const MatmulTask& task) {
   const LayoutView& view = task.view;
   const int64_t target_block = task.target_block;
 
-  constexpr int kMaxGroups = 8;  // halves of 128, more than any kGroup
-  GroupKernel<T> groups[kMaxGroups];
+  GroupKernel<RowsFamily<kVectors, T>> groups[kMaxGroups];
   const int64_t block_outputs = problem.layout.block_outputs;
-  if (problem.transpose) {
-    AllGroups<true, kGroup, kVectors>(block_outputs, groups);
-  } else {
-    AllGroups<false, kGroup, kVectors>(block_outputs, groups);
-  }
+  AllGroups<kGroup>(problem.transpose, block_outputs, groups);
   // About as often are groups accumulated for targets [begin, end).
   const auto steps = [&](int64_t begin, int64_t end) {
     const int64_t chunks =
@@ -307,7 +319,7 @@ void MatmulRows(const MatmulTask& task) {
         int count;
         entry = CollectChunk<Stored>(task, entry, end, kRows, refs, &count);
         ForEachPiece(task, kRows, refs, count, [&] {
-          const GroupKernel<T>* kernel = groups;
+          const auto* kernel = groups;
           for (group.first = 0; group.first < target_block;
                group.first += kernel->outputs) {
             while (group.first + kernel->outputs > target_block) ++kernel;
