@@ -21,9 +21,7 @@ struct ConvKernel;
 struct ConvSampledKernel;
 
 struct ConvPlan {
-  bool supported() const {
-    return kernel != nullptr || product.supported();
-  }
+  bool supported() const { return kernel != nullptr || product.supported(); }
 
   const ConvKernel* kernel = nullptr;  // null: a product, or not supported
   MatmulPlan product;                  // of all pixels, see conv_product.h
@@ -42,9 +40,7 @@ void RunConv(const ConvProblem& problem, const ConvPlan& plan,
              const Executor& executor, void* scratch);
 
 struct ConvSampledPlan {
-  bool supported() const {
-    return kernel != nullptr || product.supported();
-  }
+  bool supported() const { return kernel != nullptr || product.supported(); }
 
   const ConvSampledKernel* kernel = nullptr;  // as for ConvPlan
   SampledMatmulPlan product;
