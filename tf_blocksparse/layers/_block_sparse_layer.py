@@ -48,6 +48,7 @@ class BlockSparseLayer(keras.layers.Layer):
         activity_regularizer: Any,
         kernel_constraint: Any,
         bias_constraint: Any,
+        gate: Any = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(activity_regularizer=activity_regularizer, **kwargs)
@@ -60,8 +61,10 @@ class BlockSparseLayer(keras.layers.Layer):
         self.kernel_constraint = keras.constraints.get(kernel_constraint)
         self.bias_constraint = keras.constraints.get(bias_constraint)
         _checks.check_constraint(self.kernel_constraint)
+        self.gate = _checks.checked_gate(gate)
         self.blocks: Any = None
         self.bias: Any = None
+        self.gate_mask: Any = None
         self.packed_layout: Any = None
         self.supports_jit = False
 
@@ -144,6 +147,17 @@ class BlockSparseLayer(keras.layers.Layer):
                 regularizer=self.bias_regularizer,
                 constraint=self.bias_constraint,
             )
+        if self.gate == "mask":
+            self.gate_mask = self.add_weight(
+                name="gate",
+                shape=(layout.nnz,),
+                initializer=lambda shape, dtype: keras.ops.ones(shape, "bool"),
+                dtype="bool",
+                trainable=False,
+                autocast=False,
+            )
+        elif self.gate is not None and not self.gate.built:
+            self.gate.build(self._blocks_shape(layout))
         self.packed_layout = self.add_weight(
             name="layout",
             shape=layout.packed.shape,
@@ -214,9 +228,18 @@ class BlockSparseLayer(keras.layers.Layer):
             *arguments,
             bias=bias,
             activation=fused,
+            gate=self._gate_values(),
             **names,
         )
         return outputs if fused else self.activation(outputs)
+
+    def _gate_values(self) -> Any:
+        """A number or a bool for each block; None without a gate."""
+        if self.gate is None:
+            return None
+        if self.gate_mask is not None:
+            return keras.ops.convert_to_tensor(self.gate_mask)
+        return self.gate(self.blocks)
 
     def load_own_variables(self, store: Any) -> None:
         """Restores blocks, bias and layout, or changes nothing and raises."""
@@ -241,6 +264,7 @@ class BlockSparseLayer(keras.layers.Layer):
 
     def _named_weights(self) -> dict[str, Any]:
         weights = {"blocks": self.blocks, "bias": self.bias}
+        weights["gate"] = self.gate_mask
         weights["layout"] = self.packed_layout
         return {k: v for k, v in weights.items() if v is not None}
 
@@ -255,6 +279,7 @@ class BlockSparseLayer(keras.layers.Layer):
             "sparsity": self.sparsity,
             "layout": layout and _config.of_layout(layout, self._groups),
             "seed": self.seed,
+            "gate": _config.of_gate(self.gate),
         }
 
     @classmethod
@@ -263,7 +288,8 @@ class BlockSparseLayer(keras.layers.Layer):
         layout = config.get("layout")
         if layout is not None:
             layout = BlockLayout.from_config(layout)
-        return super().from_config({**config, "layout": layout})
+        gate = _config.gate_of(config.get("gate"))
+        return super().from_config({**config, "layout": layout, "gate": gate})
 
 
 def _fused(activation: Any) -> str | None:

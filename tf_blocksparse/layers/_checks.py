@@ -34,6 +34,16 @@ def check_constraint(constraint: Any) -> None:
         )
 
 
+def checked_gate(gate: Any) -> Any:
+    """`gate` if it is None, "mask" or a layer; raises otherwise."""
+    if gate is None or gate == "mask" or isinstance(gate, keras.layers.Layer):
+        return gate
+    raise ValueError(
+        f"gate: got {_arguments.shown(gate)}, expected None, 'mask' or a layer "
+        "that makes a number for each block; pass 'mask' for pruning"
+    )
+
+
 def check_dtype(layer: keras.layers.Layer) -> None:
     """Raises if the ops do not compute in the dtype of the layer."""
     if layer.quantization_mode or layer.compute_dtype not in _DTYPES:

@@ -34,6 +34,20 @@ def of_objects(layer: Any) -> dict[str, Any]:
     }
 
 
+def of_gate(gate: Any) -> Any:
+    """A layer's gate; "mask" and None as they are."""
+    if gate is None or gate == "mask":
+        return gate
+    return keras.saving.serialize_keras_object(gate)
+
+
+def gate_of(config: Any) -> Any:
+    """The gate that `of_gate` wrote."""
+    if isinstance(config, dict):
+        return keras.saving.deserialize_keras_object(config)
+    return config
+
+
 def of_layout(layout: BlockLayout, groups: int) -> dict[str, Any]:
     """A config of the layout, or, where it is large, of one like it."""
     config = layout.get_config()

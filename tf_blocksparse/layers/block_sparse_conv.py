@@ -39,6 +39,7 @@ class _Conv(BaseConv):
         sparsity: float = 0.9,
         layout: BlockLayout | None = None,
         seed: int | None = None,
+        gate: Any = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -62,6 +63,7 @@ class _Conv(BaseConv):
             sparsity=sparsity,
             layout=layout,
             seed=seed,
+            gate=gate,
             **kwargs,
         )
 
@@ -212,6 +214,7 @@ class BlockSparseConv2D(_Conv):
             kernel. `block_size`, `sparsity` and `seed` then play no part. In
             configs and files it is treated as in `BlockSparseDense`.
         seed: Integer that fixes the random layout, as in `BlockSparseDense`.
+        gate: None, `"mask"` or a layer, as in `BlockSparseDense`.
         **kwargs: `name`, `dtype` (float32, float64, bfloat16, float16 or a
             mixed policy), `trainable`, `autocast`.
 

@@ -42,6 +42,7 @@ class _ConvTranspose(BaseConv):
         sparsity: float = 0.9,
         layout: BlockLayout | None = None,
         seed: int | None = None,
+        gate: Any = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -64,6 +65,7 @@ class _ConvTranspose(BaseConv):
             sparsity=sparsity,
             layout=layout,
             seed=seed,
+            gate=gate,
             **kwargs,
         )
         if self.padding == "causal":
@@ -269,6 +271,7 @@ class BlockSparseConv3DTranspose(_ConvTranspose):
         sparsity: float = 0.9,
         layout: BlockLayout | None = None,
         seed: int | None = None,
+        gate: Any = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -292,5 +295,6 @@ class BlockSparseConv3DTranspose(_ConvTranspose):
             sparsity=sparsity,
             layout=layout,
             seed=seed,
+            gate=gate,
             **kwargs,
         )

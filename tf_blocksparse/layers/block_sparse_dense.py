@@ -87,6 +87,10 @@ class BlockSparseDense(BlockSparseLayer):
             `clone_model` and `from_config` draw another layout, as they draw
             other weights: give a seed for the same layout, or copy the
             weights, which hold it.
+        gate: None; `"mask"`, for a weight `gate_mask` of bools, not trainable,
+            which leaves out blocks until they are removed (pruning); or a
+            layer that makes a number for each block from the blocks, by which
+            they are multiplied. Blocks with gate 0 take no time.
         **kwargs: `name`, `dtype` (float32, float64, bfloat16, float16 or a
             mixed policy), `trainable`, `autocast`.
 
@@ -123,6 +127,7 @@ class BlockSparseDense(BlockSparseLayer):
         sparsity: float = 0.9,
         layout: BlockLayout | None = None,
         seed: int | None = None,
+        gate: Any = None,
         **kwargs: Any,
     ) -> None:
         super().__init__(
@@ -135,6 +140,7 @@ class BlockSparseDense(BlockSparseLayer):
             activity_regularizer=activity_regularizer,
             kernel_constraint=kernel_constraint,
             bias_constraint=bias_constraint,
+            gate=gate,
             **kwargs,
         )
         _checks.check_none(
