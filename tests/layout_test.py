@@ -2,7 +2,6 @@
 """Tests of `BlockLayout`."""
 
 import copy
-import doctest
 import hashlib
 import json
 import pathlib
@@ -13,7 +12,7 @@ import sys
 import numpy as np
 import pytest
 
-from tf_blocksparse import _layout_makers, _packed, layout
+from tf_blocksparse import _packed, layout
 from tf_blocksparse.layout import BlockLayout
 
 MASKS = {
@@ -70,17 +69,6 @@ def _dense_by_loops(made, blocks):
                 w += 1
     assert w == made.nnz
     return dense[: made.inputs, : made.outputs]
-
-
-def test_examples_in_docstrings():
-    pytest.importorskip("scipy")
-    pytest.importorskip("matplotlib")
-    for module, least in ((layout, 10), (_layout_makers, 10)):
-        results = doctest.testmod(
-            module, extraglobs={"BlockLayout": BlockLayout, "np": np}
-        )
-        assert results.attempted > least
-        assert results.failed == 0
 
 
 def test_attributes():

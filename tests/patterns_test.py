@@ -1,19 +1,12 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """Tests of the makers of block masks."""
 
-import doctest
 import hashlib
 
 import numpy as np
 import pytest
 
 from tf_blocksparse import patterns
-
-
-def test_examples_in_docstrings():
-    results = doctest.testmod(patterns)
-    assert results.attempted > 5
-    assert results.failed == 0
 
 
 @pytest.mark.parametrize(

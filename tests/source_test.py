@@ -188,13 +188,43 @@ NUMPY_ONLY = {
         "_layout_values",
     ],
 }
+LIBRARY = ["ops", "layout", "_arguments", "_packed"]
 PARTS = {
     **NUMPY_ONLY,
+    "schedules": ["_arguments"],
     "ops": ["layout", "_arguments", "_packed"],
-    "layers": ["ops", "layout", "_arguments", "_packed"],
+    "initializers": LIBRARY,
+    "regularizers": LIBRARY,
+    "layers": [*LIBRARY, "initializers"],
+    "optimizers": ["_arguments"],
+    "_optimizer_slots": [],
+    "conversion": [*LIBRARY, "layers", "patterns", "_optimizer_slots"],
+    "inspection": [*LIBRARY, "layers"],
+    "callbacks": [
+        *LIBRARY,
+        "layers",
+        "patterns",
+        "schedules",
+        "conversion",
+        "inspection",
+        "_optimizer_slots",
+    ],
+    "advise": [*LIBRARY],
     "reference": ["ops", "layout", "_packed"],
     "testing": ["reference", "layout"],
-    "__init__": ["ops", "layers", "layout"],
+    "__init__": [
+        "callbacks",
+        "conversion",
+        "initializers",
+        "inspection",
+        "layers",
+        "layout",
+        "ops",
+        "optimizers",
+        "patterns",
+        "regularizers",
+        "schedules",
+    ],
 }
 
 

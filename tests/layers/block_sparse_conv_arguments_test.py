@@ -1,9 +1,7 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """The convolution layers' arguments, layouts and first values; errors."""
 
-import doctest
 import inspect
-import warnings
 
 import keras
 import numpy as np
@@ -28,8 +26,6 @@ from tf_blocksparse.layers import (
     BlockSparseConv2D,
     BlockSparseConv2DTranspose,
     BlockSparseDense,
-    block_sparse_conv,
-    block_sparse_conv_transpose,
 )
 from tf_blocksparse.layout import BlockLayout
 
@@ -188,17 +184,6 @@ def test_refuses_other_inputs(kind):
 def test_dense_layers_refuse_layouts_with_taps():
     with pytest.raises(ValueError, match=r"got one of 9 taps, .* of a matrix"):
         BlockSparseDense(8, layout=PER_TAP)
-
-
-@pytest.mark.parametrize(
-    "module", [block_sparse_conv, block_sparse_conv_transpose]
-)
-def test_docstring_examples_run(module):
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        result = doctest.testmod(module)
-    assert result.attempted
-    assert not result.failed
 
 
 def test_warns_of_too_few_blocks():

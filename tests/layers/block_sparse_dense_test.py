@@ -1,7 +1,6 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """BlockSparseDense against Dense: arguments, weights, values, errors."""
 
-import doctest
 import inspect
 import warnings
 
@@ -10,7 +9,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tf_blocksparse.layers import BlockSparseDense, block_sparse_dense
+from tf_blocksparse.layers import BlockSparseDense
 from tf_blocksparse.layout import BlockLayout
 
 RNG = np.random.default_rng(0)
@@ -474,12 +473,6 @@ def test_layout_in_a_graph_says_where_to_read_it():
         tf.function(lambda: layer.layout.nnz)()
     assert not isinstance(error.value, NotImplementedError)
     assert tf.function(lambda: tf.size(layer.packed_layout))() == 6 + 3 * 2
-
-
-def test_docstring_example_runs():
-    result = doctest.testmod(block_sparse_dense)
-    assert result.attempted
-    assert not result.failed
 
 
 @pytest.mark.parametrize(

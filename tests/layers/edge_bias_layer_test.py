@@ -1,9 +1,7 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """EdgeBias after convolutions: where it acts, shapes, saving, training."""
 
-import doctest
 import json
-import warnings
 
 import keras
 import numpy as np
@@ -16,7 +14,6 @@ from tf_blocksparse.layers import (
     BlockSparseConv2D,
     BlockSparseConv2DTranspose,
     EdgeBias,
-    edge_bias,
 )
 
 GEOMETRIES = (
@@ -248,11 +245,3 @@ def test_config_round_trip(arguments):
     assert clone.get_config() == layer.get_config()
     same_class = keras.layers.deserialize(keras.layers.serialize(layer))
     assert same_class.get_config() == layer.get_config()
-
-
-def test_docstring_example_runs():
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        result = doctest.testmod(edge_bias)
-    assert result.attempted
-    assert not result.failed

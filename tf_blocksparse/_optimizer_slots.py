@@ -1,0 +1,94 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""Which variables of an optimizer belong to which of a model."""
+
+import contextlib
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import keras
+
+
+class Slot(NamedTuple):
+    """A variable that an optimizer keeps beside one of a model."""
+
+    name: str  # as the optimizer calls it, such as "momentum"
+    variable: Any
+    is_like_variable: bool  # has a number for each number of the model's
+
+
+def innermost(optimizer: Any) -> Any:
+    """The optimizer that has the slots: not one that only scales losses."""
+    while hasattr(optimizer, "inner_optimizer"):
+        optimizer = optimizer.inner_optimizer
+    return optimizer
+
+
+def slots(optimizer: Any, variables: Sequence[Any]) -> list[list[Slot]]:
+    """The slots of each variable.
+
+    Keras's optimizers do not tell them apart, so a small twin of the optimizer
+    is built and watched while it makes its own.
+
+    Args:
+      optimizer: a Keras optimizer, built for `variables`.
+      variables: all that the optimizer trains, in the order of `build`, as
+        `model.trainable_variables` has them.
+
+    Returns:
+      For each variable a list of `Slot`, empty for an optimizer without.
+
+    Raises:
+      ValueError: if the optimizer was built for other variables.
+    """
+    optimizer = innermost(optimizer)
+    own = optimizer.variables
+    made = _watched_build(optimizer, variables)
+    found: list[list[Slot]] = [[] for _ in variables]
+    for position, index, name in made:
+        slot = own[position] if position < len(own) else None
+        variable = variables[index]
+        if slot is None or variable.path.replace("/", "_") not in slot.path:
+            raise ValueError(
+                f"optimizer: got {optimizer.name}, which was not built for the "
+                f"variable {variable.path}, expected one that trains all "
+                f"{len(variables)} variables in this order; build it with "
+                "optimizer.build(model.trainable_variables)"
+            )
+        alike = tuple(slot.shape) == tuple(variable.shape)
+        found[index].append(Slot(name, slot, alike))
+    return found
+
+
+def _watched_build(
+    optimizer: Any, variables: Sequence[Any]
+) -> list[tuple[int, int, str]]:
+    """(position in the optimizer, variable, name) of each slot."""
+    # Rates may be functions, which a config cannot hold; they make no slots.
+    config = {**optimizer.get_config(), "learning_rate": 0.001}
+    twin = type(optimizer).from_config(config)
+    small = [_small_twin(each) for each in variables]
+    places = {id(each): index for index, each in enumerate(small)}
+    made: list[tuple[int, int, str]] = []
+    add = twin.add_variable_from_reference
+
+    def watch(reference_variable: Any, name: Any = None, **rest: Any) -> Any:
+        index = places[id(reference_variable)]
+        made.append((len(twin.variables), index, name or "var"))
+        return add(reference_variable, name=name, **rest)
+
+    twin.add_variable_from_reference = watch
+    twin.build(small)
+    return made
+
+
+def _small_twin(variable: Any) -> Any:
+    """A variable of one number with the rank, dtype and path of another.
+
+    Optimizers choose their slots by these.
+    """
+    *scopes, name = variable.path.split("/")
+    with contextlib.ExitStack() as stack:
+        for scope in scopes:
+            stack.enter_context(keras.name_scope(scope))
+        ones = keras.ops.ones([1] * len(variable.shape), variable.dtype)
+        return keras.Variable(ones, name=name)
