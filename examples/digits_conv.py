@@ -25,7 +25,7 @@ import keras
 import numpy as np
 import tensorflow as tf
 from absl import app, flags
-from sklearn.datasets import load_digits
+from digits import MOST_IMAGES, TEST_IMAGES, Digits
 
 from tf_blocksparse import layers
 
@@ -40,7 +40,7 @@ _SEEDS = flags.DEFINE_integer(
 )
 _BATCH = flags.DEFINE_integer("batch", 32, "Images of a training step.")
 _IMAGES = flags.DEFINE_integer(
-    "images", 1280, "Images to learn from.", upper_bound=1285
+    "images", 1280, "Images to learn from.", upper_bound=MOST_IMAGES
 )
 # The wide dense model learns unsteadily at 3e-3; the others would take it.
 _RATE = flags.DEFINE_float(
@@ -49,28 +49,8 @@ _RATE = flags.DEFINE_float(
 _THREADS = flags.DEFINE_integer("threads", 2, "Threads of an operation.")
 
 _CONVOLUTIONS = 3  # Those with weights that can be left out.
-_TEST_IMAGES = 512
 _TIMING_ROUNDS = 25
 _INFERENCE_BATCHES = (1, 64)
-
-
-class Digits:
-    """The images, 8 x 8 pixels from 0 to 1, and their digits."""
-
-    def __init__(self) -> None:
-        digits = load_digits()
-        images = (digits.images[..., None] / 16).astype(np.float32)
-        # The last ones, which are in large part of other writers' hands.
-        self.test = images[-_TEST_IMAGES:], digits.target[-_TEST_IMAGES:]
-        self.learn = images[: _IMAGES.value], digits.target[: _IMAGES.value]
-
-    def epoch(self, seed: int, epoch: int) -> list[tuple[np.ndarray, ...]]:
-        """The batches of an epoch, the same for every model."""
-        images, targets = self.learn
-        order = np.random.default_rng((seed, epoch)).permutation(len(images))
-        starts = range(0, len(order) - _BATCH.value + 1, _BATCH.value)
-        places = [order[start : start + _BATCH.value] for start in starts]
-        return [(images[place], targets[place]) for place in places]
 
 
 class Contestant:
@@ -108,7 +88,7 @@ class Contestant:
     def test(self, digits: Digits) -> None:
         """Keeps the share of test images whose digit is read, in percent."""
         images, targets = digits.test
-        parts = np.split(images, _TEST_IMAGES // max(_INFERENCE_BATCHES))
+        parts = np.split(images, TEST_IMAGES // max(_INFERENCE_BATCHES))
         read = [self.call(tf.constant(part)).numpy() for part in parts]
         right = np.concatenate(read).argmax(axis=1) == targets
         self.accuracies.append(100 * float(right.mean()))
@@ -210,7 +190,7 @@ def train(contestants: list[Contestant], digits: Digits) -> None:
         for contestant in contestants:
             contestant.start(seed)
         for epoch in range(_EPOCHS.value):
-            batches = digits.epoch(seed, epoch)
+            batches = digits.epoch(seed, epoch, _BATCH.value)
             for contestant in contestants:
                 contestant.train(batches)
                 turns += 1
@@ -293,7 +273,7 @@ def main(argv: list[str]) -> None:
     if len(argv) > 1:
         raise app.UsageError(f"got {argv[1:]}, expected flags only")
     tf.config.threading.set_intra_op_parallelism_threads(_THREADS.value)
-    digits = Digits()
+    digits = Digits(_IMAGES.value)
     print(
         f"{len(digits.learn[0])} images to learn from, "
         f"{len(digits.test[0])} to test on"
@@ -305,7 +285,7 @@ def main(argv: list[str]) -> None:
     print(
         f"\n\n{_SPARSITY.value:.0%} of the {_BLOCK_SIZE.value} x "
         f"{_BLOCK_SIZE.value} blocks of the sparse models' convolutions are "
-        f"left out.\nAccuracy is of {_TEST_IMAGES} other images, from "
+        f"left out.\nAccuracy is of {TEST_IMAGES} other images, from "
         f"{_SEEDS.value} seeds; times are medians of turns,\nwith "
         f"{_THREADS.value} threads.\n"
     )
