@@ -3,11 +3,14 @@
 
 `matmul` and `sampled_matmul` are the two products from which all layers and
 gradients are made, `conv` (with `conv_transpose`) and `conv_sampled` the same
-of convolutions; `to_dense` and `from_dense` convert.
+of convolutions; `to_dense` and `from_dense` convert. `block_norms` and
+`conv_block_norms` tell how much blocks that don't exist yet would help.
 """
 
 from tf_blocksparse.ops._library import library_path
+from tf_blocksparse.ops.block_norms import block_norms
 from tf_blocksparse.ops.conv import conv
+from tf_blocksparse.ops.conv_block_norms import conv_block_norms
 from tf_blocksparse.ops.conv_sampled import conv_sampled
 from tf_blocksparse.ops.conv_transpose import conv_transpose
 from tf_blocksparse.ops.dense import from_dense, to_dense
@@ -18,7 +21,9 @@ from tf_blocksparse.ops.sampled_matmul import sampled_matmul
 
 __all__ = [
     "LayoutTensor",
+    "block_norms",
     "conv",
+    "conv_block_norms",
     "conv_sampled",
     "conv_transpose",
     "edge_bias",
