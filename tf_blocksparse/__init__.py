@@ -9,7 +9,8 @@ Swap `keras.layers.Dense` for `layers.BlockSparseDense`, or build on
 from tf_blocksparse import ops
 
 # isort: split
-from tf_blocksparse import layers
+from tf_blocksparse import inspection, layers
+from tf_blocksparse.inspection import inspect
 from tf_blocksparse.layout import BlockLayout
 from tf_blocksparse.ops import LayoutTensor, library_path
 
@@ -19,6 +20,8 @@ __all__ = [
     "BlockLayout",
     "LayoutTensor",
     "__version__",
+    "inspect",
+    "inspection",
     "layers",
     "library_path",
     "ops",
