@@ -14,6 +14,7 @@ class Slot(NamedTuple):
     name: str  # as the optimizer calls it, such as "momentum"
     variable: Any
     is_like_variable: bool  # has a number for each number of the model's
+    initial: float  # what a new one holds: not 0 in Adagrad and Ftrl
 
 
 def innermost(optimizer: Any) -> Any:
@@ -44,7 +45,7 @@ def slots(optimizer: Any, variables: Sequence[Any]) -> list[list[Slot]]:
     own = optimizer.variables
     made = _watched_build(optimizer, variables)
     found: list[list[Slot]] = [[] for _ in variables]
-    for position, index, name in made:
+    for position, index, name, initial in made:
         slot = own[position] if position < len(own) else None
         variable = variables[index]
         if slot is None or variable.path.replace("/", "_") not in slot.path:
@@ -55,26 +56,29 @@ def slots(optimizer: Any, variables: Sequence[Any]) -> list[list[Slot]]:
                 "optimizer.build(model.trainable_variables)"
             )
         alike = tuple(slot.shape) == tuple(variable.shape)
-        found[index].append(Slot(name, slot, alike))
+        found[index].append(Slot(name, slot, alike, initial))
     return found
 
 
 def _watched_build(
     optimizer: Any, variables: Sequence[Any]
-) -> list[tuple[int, int, str]]:
-    """(position in the optimizer, variable, name) of each slot."""
+) -> list[tuple[int, int, str, float]]:
+    """(position in the optimizer, variable, name, first value) of each slot."""
     # Rates may be functions, which a config cannot hold; they make no slots.
     config = {**optimizer.get_config(), "learning_rate": 0.001}
     twin = type(optimizer).from_config(config)
     small = [_small_twin(each) for each in variables]
     places = {id(each): index for index, each in enumerate(small)}
-    made: list[tuple[int, int, str]] = []
+    made: list[tuple[int, int, str, float]] = []
     add = twin.add_variable_from_reference
 
     def watch(reference_variable: Any, name: Any = None, **rest: Any) -> Any:
         index = places[id(reference_variable)]
-        made.append((len(twin.variables), index, name or "var"))
-        return add(reference_variable, name=name, **rest)
+        position = len(twin.variables)
+        slot = add(reference_variable, name=name, **rest)
+        initial = float(keras.ops.max(slot))
+        made.append((position, index, name or "var", initial))
+        return slot
 
     twin.add_variable_from_reference = watch
     twin.build(small)
