@@ -2,6 +2,7 @@
 """Which variables of an optimizer belong to which of a model."""
 
 import contextlib
+import warnings
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
@@ -64,8 +65,13 @@ def _watched_build(
     optimizer: Any, variables: Sequence[Any]
 ) -> list[tuple[int, int, str, float]]:
     """(position in the optimizer, variable, name, first value) of each slot."""
-    # Rates may be functions, which a config cannot hold; they make no slots.
-    config = {**optimizer.get_config(), "learning_rate": 0.001}
+    with warnings.catch_warnings():
+        # Of functions as learning rates, which are replaced.
+        warnings.filterwarnings("ignore", ".*serialized includes a `lambda`")
+        config = optimizer.get_config()
+    # A function or a schedule is no variable, and a config cannot hold it.
+    is_number = isinstance(optimizer.learning_rate, keras.Variable)
+    config["learning_rate"] = 0.001 if is_number else lambda: 0.001
     twin = type(optimizer).from_config(config)
     small = [_small_twin(each) for each in variables]
     places = {id(each): index for index, each in enumerate(small)}
