@@ -9,7 +9,7 @@ Swap `keras.layers.Dense` for `layers.BlockSparseDense`, or build on
 from tf_blocksparse import ops
 
 # isort: split
-from tf_blocksparse import inspection, layers
+from tf_blocksparse import callbacks, inspection, layers
 from tf_blocksparse.inspection import inspect
 from tf_blocksparse.layout import BlockLayout
 from tf_blocksparse.ops import LayoutTensor, library_path
@@ -20,6 +20,7 @@ __all__ = [
     "BlockLayout",
     "LayoutTensor",
     "__version__",
+    "callbacks",
     "inspect",
     "inspection",
     "layers",

@@ -167,6 +167,7 @@ def inspect(
         is not built.
 
     >>> seen = inspect(BlockLayout([[1, 0], [1, 1]], 32))
+    ... # doctest: +ELLIPSIS
     layer   kind         inputs x outputs    block  blocks  density  ...
     >>> seen.layers[0].output_counts
     array([2, 1])

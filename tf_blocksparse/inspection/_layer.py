@@ -192,4 +192,6 @@ def _norms(
         blocks.reshape(len(blocks), math.prod(blocks.shape[1:])), axis=1
     )
     # A closed block is skipped, whatever it holds.
-    return norms if gate is None else np.where(gate, norms * np.abs(gate), 0)
+    return (
+        norms if gate is None else np.where(gate != 0, norms * np.abs(gate), 0)
+    )
