@@ -9,7 +9,7 @@ Swap `keras.layers.Dense` for `layers.BlockSparseDense`, or build on
 from tf_blocksparse import ops
 
 # isort: split
-from tf_blocksparse import callbacks, inspection, layers
+from tf_blocksparse import callbacks, inspection, layers, patterns
 from tf_blocksparse.inspection import inspect
 from tf_blocksparse.layout import BlockLayout
 from tf_blocksparse.ops import LayoutTensor, library_path
@@ -26,4 +26,5 @@ __all__ = [
     "layers",
     "library_path",
     "ops",
+    "patterns",
 ]

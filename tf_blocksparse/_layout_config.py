@@ -21,6 +21,7 @@ _ARGUMENTS: dict[str, set[str]] = {
     "dense": set(),
     "block_diagonal": {"groups"},
     "banded": {"bandwidth"},
+    "pattern": {"pattern", "arguments"},
     "mask": {"mask"},
 }
 # Left out where there are none, or one group.

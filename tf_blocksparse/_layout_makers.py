@@ -14,6 +14,7 @@ import numpy.typing as npt
 from tf_blocksparse import (
     _arguments,
     _layout_config,
+    _layout_pattern,
     _layout_scipy,
     _layout_values,
     _packed,
@@ -208,6 +209,60 @@ class LayoutMakers:
         )
 
     @classmethod
+    def from_pattern(
+        cls,
+        pattern: str | Callable[..., patterns.Mask],
+        shape: tuple[int, ...],
+        block_size: int | tuple[int, int],
+        **arguments: Any,
+    ) -> "BlockLayout":
+        """The layout that a maker of `patterns` makes.
+
+        For small worlds, butterflies and all other makers. Its config holds
+        the maker's name and arguments, not the mask, so it stays small.
+
+        Args:
+          pattern: a function of `patterns` that makes one mask of a grid, such
+            as `patterns.barabasi_albert`, or its name.
+          shape: `(inputs, outputs)` in features, or a kernel's shape, for a
+            layout per tap with the same matrix of blocks for every tap.
+          block_size: as for the class.
+          **arguments: those of the maker, without its grid.
+
+        Raises:
+          ValueError: if `pattern` is none of these, or an argument is missing,
+            unknown or out of range.
+
+        Source: see the makers.
+
+        >>> layout = BlockLayout.from_pattern(
+        ...     "barabasi_albert", (512, 512), 32, m=2, seed=0
+        ... )
+        >>> layout.nnz
+        74
+        >>> layout.get_config()  # doctest: +NORMALIZE_WHITESPACE
+        {'inputs': 512, 'outputs': 512, 'block_size': [32, 32],
+         'maker': 'pattern', 'pattern': 'barabasi_albert',
+         'arguments': {'m': 2, 'seed': 0}}
+        """
+        return cls._from_pattern(pattern, shape, block_size, arguments)
+
+    @classmethod
+    def _from_pattern(
+        cls, pattern: Any, shape: Any, block_size: Any, given: Any
+    ) -> "BlockLayout":
+        name, function = _layout_pattern.maker(pattern)
+        arguments = _layout_pattern.arguments(name, function, given)
+        sizes = _arguments.sizes(shape, block_size)
+        return cls._of_every_tap(
+            function(sizes.grid, **arguments),
+            sizes,
+            maker="pattern",
+            pattern=name,
+            arguments=_layout_pattern.plain_dict(arguments),
+        )
+
+    @classmethod
     def from_dense(
         cls, weight: npt.ArrayLike, block_size: int | tuple[int, int]
     ) -> "BlockLayout":
@@ -336,5 +391,9 @@ class LayoutMakers:
             sizes = _arguments.sizes(shape, block_size)
             mask = _layout_config.decode_mask(rest["mask"], sizes.mask_shape)
             return cls._make(mask, sizes)
+        if maker == "pattern":
+            return cls._from_pattern(
+                rest["pattern"], shape, block_size, rest["arguments"]
+            )
         make: Callable[..., BlockLayout] = getattr(cls, maker)
         return make(shape, block_size, **rest)

@@ -1,6 +1,7 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """`BlockLayout`: which blocks of a block-sparse weight exist."""
 
+import copy
 import math
 from typing import Any, NoReturn
 
@@ -131,7 +132,7 @@ class BlockLayout(LayoutMakers):
             "outputs": self.outputs,
             "block_size": list(self._block_size),
             **({} if self.taps is None else {"taps": self.taps}),
-            **maker,
+            **copy.deepcopy(maker),
         }
 
     @property
