@@ -10,7 +10,7 @@ import numpy as np
 import tensorflow as tf
 
 from tf_blocksparse import _arguments, ops
-from tf_blocksparse.layers import _checks, _config
+from tf_blocksparse.layers import _capture, _checks, _config, _moving
 from tf_blocksparse.layers._initializers import block_initializer
 from tf_blocksparse.layout import BlockLayout
 
@@ -195,6 +195,64 @@ class BlockSparseLayer(keras.layers.Layer):
             )
         return self._given_layout
 
+    def set_layout(self, layout: BlockLayout) -> np.ndarray:
+        """Puts as many blocks at other places, without a new trace.
+
+        Blocks that the old layout has, too, keep their values and their gates;
+        new ones are zero and open. An optimizer's numbers for the blocks stay
+        in the old order: move them likewise by what is returned, as the
+        callbacks `RigL` and `SET` do.
+
+        Args:
+            layout: `BlockLayout` with the shape, block size, taps and number
+                of blocks of the one in use.
+
+        Returns:
+            int array `[nnz]`: for each new block its number among the old
+            ones, -1 if it was none.
+
+        Raises:
+            ValueError: if the layout does not fit, the layer is not built or
+                its gate is a layer with weights. Nothing is changed then.
+            RuntimeError: in a `tf.function`.
+
+        Example:
+        >>> import numpy as np
+        >>> from tf_blocksparse import BlockLayout
+        >>> from tf_blocksparse.layers import BlockSparseDense
+        >>> layout = BlockLayout([[1, 0], [0, 1]], block_size=2)
+        >>> layer = BlockSparseDense(4, layout=layout, use_bias=False)
+        >>> y = layer(np.ones((1, 4)))
+        >>> layer.set_layout(BlockLayout([[1, 0], [1, 0]], block_size=2))
+        array([ 0, -1])
+        >>> layer.blocks[1].numpy()
+        array([[0., 0.],
+               [0., 0.]], dtype=float32)
+        """
+        if not self.built:
+            raise ValueError(
+                f"layer {self.name}: got set_layout before `build`, expected a "
+                "built layer; build it, or pass `layout` when it is made"
+            )
+        old = self.layout
+        self._check_layout(layout, old.inputs)
+        _checks.check_replacement(self.name, old, layout)
+        if isinstance(self.gate, keras.layers.Layer) and self.gate.variables:
+            raise ValueError(
+                f"layer {self.name}: got the gate {self.gate.name}, whose "
+                "weights belong to the blocks, expected none; set the layout "
+                "of a layer without such a gate"
+            )
+        source = _moving.sources(old, layout)
+        blocks = _moving.move(self.blocks.numpy(), source)
+        if self.gate_mask is not None:
+            mask = _moving.move(self.gate_mask.numpy(), source, True)
+            self.gate_mask.assign(mask)
+        self.blocks.assign(blocks)
+        self.packed_layout.assign(layout.packed)
+        self._current_layout = layout
+        return source
+
     def _update_layout(self, packed: np.ndarray) -> None:
         # Compared first: Keras reads every property when it saves and loads,
         # and reading a million blocks anew takes most of a second.
@@ -220,9 +278,11 @@ class BlockSparseLayer(keras.layers.Layer):
             self._current_layout.block_size,
             self._current_layout.taps,
         )
-        fused = _fused(self.activation)
+        records = _capture.active()
+        fused = _fused(self.activation) if records is None else None
+        inputs = keras.ops.convert_to_tensor(inputs, dtype, sparse=False)
         outputs = op(
-            keras.ops.convert_to_tensor(inputs, dtype, sparse=False),
+            inputs,
             keras.ops.cast(self.blocks, dtype),
             layout,
             *arguments,
@@ -231,6 +291,9 @@ class BlockSparseLayer(keras.layers.Layer):
             gate=self._gate_values(),
             **names,
         )
+        if records is not None:
+            record = self, op, inputs, outputs, arguments, names
+            records.append(_capture.Record(*record))
         return outputs if fused else self.activation(outputs)
 
     def _gate_values(self) -> Any:

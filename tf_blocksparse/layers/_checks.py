@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 import numpy as np
+import numpy.typing as npt
 
 from tf_blocksparse import _arguments
 from tf_blocksparse.layout import BlockLayout
@@ -90,10 +91,7 @@ def check_groups(layout: BlockLayout, groups: int) -> None:
     if groups == 1:
         return
     _arguments.groups(groups, layout.shape, layout.block_size)
-    rows, columns = layout.grid
-    c, k = np.indices((rows, columns))
-    outside = c * groups // rows != k * groups // columns
-    wrong = np.argwhere(layout.mask & outside)
+    wrong = np.argwhere(layout.mask & ~inside_groups(layout.grid, groups))
     if wrong.size:
         c, k = wrong[0][-2:]
         raise ValueError(
@@ -101,6 +99,28 @@ def check_groups(layout: BlockLayout, groups: int) -> None:
             f"of two of the {groups} groups, expected none such; make it by "
             "BlockLayout.random(..., groups=groups), or leave out groups"
         )
+
+
+def inside_groups(grid: tuple[int, int], groups: int) -> npt.NDArray[np.bool_]:
+    """`[input blocks, output blocks]`: where both are of one group."""
+    rows, columns = grid
+    c, k = np.indices((rows, columns))
+    same: npt.NDArray[np.bool_] = c * groups // rows == k * groups // columns
+    return same
+
+
+def check_replacement(
+    layer_name: str, old: BlockLayout, new: BlockLayout
+) -> None:
+    """Raises unless a layout has weights of the same shape as the old one."""
+    for name in ("block_size", "taps", "nnz"):
+        got, expected = getattr(new, name), getattr(old, name)
+        if got != expected:
+            raise ValueError(
+                f"layer {layer_name}: got a layout with {name} {got}, expected "
+                f"{expected}; weights cannot change their shape: make a new "
+                "layer for this layout"
+            )
 
 
 def warn_of_few_blocks(layer_name: str, layout: BlockLayout) -> None:
