@@ -66,6 +66,7 @@ class Cloner:
         if isinstance(layer, keras.Sequential):
             return self._clone_sequential(layer)
         new = config_copy(layer)
+        _name_alike(layer, new)
         if self._changes(layer):
             self._replace_inner(layer, new)
         return new
@@ -166,6 +167,15 @@ class Cloner:
             )
         elif config:
             new.build_from_config(config)
+
+
+def _name_alike(old: Any, new: Any) -> None:
+    """Names inner layers, which their configs do not tell, as before."""
+    for place, each in inner_layers(old):
+        other = _inner_layers.layer_at(new, place)
+        if other is not None and type(other) is type(each):
+            other.name = each.name
+            _name_alike(each, other)
 
 
 def _shared_layers(model: Any) -> set[int]:

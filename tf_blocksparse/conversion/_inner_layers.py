@@ -74,9 +74,12 @@ def put_layers(layer: Any, layers: list[tuple[Place, Any]]) -> None:
     """
     for place, _ in layers:
         _forget(layer, layer_at(layer, place))
-    for place, each in layers:
-        name, *rest = place
-        value = _with(getattr(layer, name), rest, each)
+    values: dict[str, Any] = {}
+    for (name, *rest), each in layers:
+        value = values.get(name, getattr(layer, name))
+        values[name] = _with(value, rest, each)
+    # Only now: what is set is counted.
+    for name, value in values.items():
         setattr(layer, name, value)
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 import keras
+import numpy as np
 
 from tf_blocksparse.conversion._inner_layers import (
     inner_layers,
@@ -138,7 +139,7 @@ def _copy_what_is_no_variable(old: Any, new: Any) -> None:
         old.save_own_variables(store)
         new.load_own_variables(
             {
-                name: keras.ops.convert_to_numpy(value)
+                name: np.asarray(keras.ops.convert_to_tensor(value))
                 for name, value in store.items()
             }
         )
