@@ -1,6 +1,7 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """Keras callbacks that change, or show, block-sparse layers during training."""
 
+from tf_blocksparse.callbacks.block_pruning import BlockPruning
 from tf_blocksparse.callbacks.layout_images import LayoutImages
 
-__all__ = ["LayoutImages"]
+__all__ = ["BlockPruning", "LayoutImages"]

@@ -1,0 +1,125 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""A callback that acts after training steps, in `fit` and in custom loops."""
+
+from collections.abc import Iterator
+from fnmatch import fnmatchcase
+from typing import Any
+
+import keras
+
+from tf_blocksparse import _arguments, _optimizer_slots
+from tf_blocksparse.inspection import _walk
+from tf_blocksparse.layers._block_sparse_layer import BlockSparseLayer
+
+
+class StepCallback(keras.callbacks.Callback):
+    """Knows the model, its optimizer and how many steps have been trained.
+
+    That number is the optimizer's `iterations`, which is part of checkpoints.
+    A child says in `_begin` what is to be done before the first step, and in
+    `_advance` what after steps, of which there are several at once where
+    `steps_per_execution` is more than 1.
+    """
+
+    def __init__(self, layers: Any = None) -> None:
+        super().__init__()
+        if isinstance(layers, (str, keras.layers.Layer)):
+            layers = [layers]
+        self.layers = None if layers is None else list(layers)
+        self.optimizer: Any = None
+        self._position: int | None = None
+        self._has_begun = False
+
+    def start(self, model: Any, optimizer: Any = None) -> None:
+        """Takes a model, before the first step of a custom training loop.
+
+        `fit` does so by itself.
+
+        Args:
+          model: a Keras model or layer.
+          optimizer: the Keras optimizer that trains it; by default that with
+            which the model was compiled. Its `iterations` counts the steps.
+
+        Raises:
+          ValueError: if there is no optimizer, or the model has no layer to
+            act on.
+        """
+        optimizer = optimizer or getattr(model, "optimizer", None)
+        if optimizer is None:
+            raise ValueError(
+                "optimizer: got None and a model that was not compiled, "
+                "expected the optimizer that trains it; pass it to start"
+            )
+        self.set_model(model)
+        self.optimizer = _optimizer_slots.innermost(optimizer)
+        self._position = self._iterations()
+        # A model that is built by its first step has no weights yet.
+        layers = [model, *(layer for _, layer in _walk.walk(model))]
+        self._has_begun = all(layer.built for layer in layers)
+        if self._has_begun:
+            self._begin(self._position)
+
+    def step(self) -> None:
+        """Acts after a training step of a custom loop.
+
+        Raises:
+          ValueError: if `start` was not called before.
+        """
+        if self._position is None:
+            raise ValueError(
+                "step: got no model, expected one; call start(model, "
+                "optimizer) before the first step"
+            )
+        if not self._has_begun:
+            self._has_begun = True
+            self._begin(self._position)
+        position = self._iterations()
+        if position > self._position:
+            before, self._position = self._position, position
+            self._advance(before, position)
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Starts with the model that `fit` trains."""
+        self.start(self.model)
+
+    def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
+        """Acts after the steps of this batch."""
+        self.step()
+
+    def _begin(self, position: int) -> None:
+        """To be done before the first step; `position` are finished."""
+        raise NotImplementedError
+
+    def _advance(self, before: int, position: int) -> None:
+        """To be done after steps: there were `before`, now `position`."""
+        raise NotImplementedError
+
+    def _iterations(self) -> int:
+        return int(self.optimizer.iterations.numpy())
+
+    def _block_sparse_layers(self) -> Iterator[tuple[str, BlockSparseLayer]]:
+        """(path, layer) of each that was asked for, or of all."""
+        found = {
+            path: layer
+            for path, layer in _walk.walk(self.model)
+            if isinstance(layer, BlockSparseLayer)
+        }
+        if self.layers is None:
+            yield from found.items()
+            return
+        for each in self.layers:
+            if not any(_is_meant(each, *item) for item in found.items()):
+                raise ValueError(
+                    f"layers: got {_arguments.shown(each)}, expected one of "
+                    f"the model's block-sparse layers, which are {[*found]}; "
+                    "give layers, or patterns of names such as 'dense*'"
+                )
+        for item in found.items():
+            if any(_is_meant(each, *item) for each in self.layers):
+                yield item
+
+
+def _is_meant(each: Any, path: str, layer: Any) -> bool:
+    if isinstance(each, str):
+        return fnmatchcase(path, each) or fnmatchcase(layer.name, each)
+    return each is layer
