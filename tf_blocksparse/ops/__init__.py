@@ -15,6 +15,7 @@ from tf_blocksparse.ops.conv_sampled import conv_sampled
 from tf_blocksparse.ops.conv_transpose import conv_transpose
 from tf_blocksparse.ops.dense import from_dense, to_dense
 from tf_blocksparse.ops.edge_bias import edge_bias, edge_bias_patterns
+from tf_blocksparse.ops.l2_normalize import l2_normalize
 from tf_blocksparse.ops.layout_tensor import LayoutTensor
 from tf_blocksparse.ops.matmul import matmul
 from tf_blocksparse.ops.sampled_matmul import sampled_matmul
@@ -29,6 +30,7 @@ __all__ = [
     "edge_bias",
     "edge_bias_patterns",
     "from_dense",
+    "l2_normalize",
     "library_path",
     "matmul",
     "sampled_matmul",

@@ -9,6 +9,7 @@ function is called: a `BlockLayout`, or a `LayoutTensor` with a value.
 
 from tf_blocksparse.reference.conv import conv, conv_sampled, conv_transpose
 from tf_blocksparse.reference.dense import from_dense, to_dense
+from tf_blocksparse.reference.l2_normalize import l2_normalize
 from tf_blocksparse.reference.matmul import matmul, sampled_matmul
 
 __all__ = [
@@ -16,6 +17,7 @@ __all__ = [
     "conv_sampled",
     "conv_transpose",
     "from_dense",
+    "l2_normalize",
     "matmul",
     "sampled_matmul",
     "to_dense",
