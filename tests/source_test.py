@@ -206,6 +206,7 @@ PARTS = {
         *LIBRARY,
         "layers",
         "patterns",
+        "regularizers",
         "schedules",
         "conversion",
         "inspection",

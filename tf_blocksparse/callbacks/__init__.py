@@ -3,5 +3,6 @@
 
 from tf_blocksparse.callbacks.block_pruning import BlockPruning
 from tf_blocksparse.callbacks.layout_images import LayoutImages
+from tf_blocksparse.callbacks.proximal_step import ProximalStep
 
-__all__ = ["BlockPruning", "LayoutImages"]
+__all__ = ["BlockPruning", "LayoutImages", "ProximalStep"]
