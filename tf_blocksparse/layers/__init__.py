@@ -12,6 +12,12 @@ from tf_blocksparse.layers.block_sparse_conv_transpose import (
     BlockSparseConv3DTranspose,
 )
 from tf_blocksparse.layers.block_sparse_dense import BlockSparseDense
+from tf_blocksparse.layers.block_sparse_einsum_dense import (
+    BlockSparseEinsumDense,
+)
+from tf_blocksparse.layers.block_sparse_multi_head_attention import (
+    BlockSparseMultiHeadAttention,
+)
 from tf_blocksparse.layers.edge_bias import EdgeBias
 
 __all__ = [
@@ -22,5 +28,7 @@ __all__ = [
     "BlockSparseConv3D",
     "BlockSparseConv3DTranspose",
     "BlockSparseDense",
+    "BlockSparseEinsumDense",
+    "BlockSparseMultiHeadAttention",
     "EdgeBias",
 ]

@@ -69,6 +69,11 @@ class BlockSparseLayer(keras.layers.Layer):
         self.supports_jit = False
 
     @property
+    def _kernel_size(self) -> tuple[int, ...] | None:
+        """A kernel's spatial axes; None of a matrix."""
+        return None if self._taps is None else self.kernel_size
+
+    @property
     def _outputs(self) -> int:
         return getattr(self, self._outputs_argument)
 
@@ -120,6 +125,9 @@ class BlockSparseLayer(keras.layers.Layer):
         shared = [] if self._taps is None or layout.taps else [self._taps]
         return (nnz, *shared, *block_size)
 
+    def _bias_shape(self) -> tuple[int, ...]:
+        return (self._outputs,)
+
     def _add_weights(self, inputs: int) -> None:
         """Makes the layout and the weights for so many input features."""
         layout = self._given_layout
@@ -133,7 +141,7 @@ class BlockSparseLayer(keras.layers.Layer):
             initializer=block_initializer(
                 self.kernel_initializer,
                 layout,
-                taps=self._taps or 1,
+                kernel_size=self._kernel_size,
                 kernel_is_transposed=self._kernel_is_transposed,
             ),
             regularizer=self.kernel_regularizer,
@@ -142,7 +150,7 @@ class BlockSparseLayer(keras.layers.Layer):
         if self.use_bias:
             self.bias = self.add_weight(
                 name="bias",
-                shape=(self._outputs,),
+                shape=self._bias_shape(),
                 initializer=self.bias_initializer,
                 regularizer=self.bias_regularizer,
                 constraint=self.bias_constraint,
@@ -271,7 +279,8 @@ class BlockSparseLayer(keras.layers.Layer):
         """An op on the inputs, the blocks and the bias; the activation."""
         # As in Dense, where autocast doesn't make the two dtypes one.
         dtype = keras.backend.result_type(inputs.dtype, self.blocks.dtype)
-        bias = None if self.bias is None else keras.ops.cast(self.bias, dtype)
+        bias = self._fused_bias()
+        bias = None if bias is None else keras.ops.cast(bias, dtype)
         layout = ops.LayoutTensor(
             keras.ops.convert_to_tensor(self.packed_layout),
             self._current_layout.shape,
@@ -279,7 +288,8 @@ class BlockSparseLayer(keras.layers.Layer):
             self._current_layout.taps,
         )
         records = _capture.active()
-        fused = _fused(self.activation) if records is None else None
+        activation = self._product_activation()
+        fused = fused_name(activation) if records is None else None
         inputs = keras.ops.convert_to_tensor(inputs, dtype, sparse=False)
         outputs = op(
             inputs,
@@ -294,7 +304,15 @@ class BlockSparseLayer(keras.layers.Layer):
         if records is not None:
             record = self, op, inputs, outputs, arguments, names
             records.append(_capture.Record(*record))
-        return outputs if fused else self.activation(outputs)
+        return outputs if fused else activation(outputs)
+
+    def _fused_bias(self) -> Any:
+        """The bias that is added to a product: `(outputs,)`, or None."""
+        return self.bias
+
+    def _product_activation(self) -> Any:
+        """The activation of a product that has got its bias."""
+        return self.activation
 
     def _gate_values(self) -> Any:
         """A number or a bool for each block; None without a gate."""
@@ -355,7 +373,7 @@ class BlockSparseLayer(keras.layers.Layer):
         return super().from_config({**config, "layout": layout, "gate": gate})
 
 
-def _fused(activation: Any) -> str | None:
+def fused_name(activation: Any) -> str | None:
     """The op's name for an activation that it applies itself."""
     # By identity: a function of that name elsewhere may be another one.
     for name in _FUSED:
