@@ -9,7 +9,13 @@ Swap `keras.layers.Dense` for `layers.BlockSparseDense`, or build on
 from tf_blocksparse import ops
 
 # isort: split
-from tf_blocksparse import callbacks, inspection, layers, patterns
+from tf_blocksparse import (
+    callbacks,
+    initializers,
+    inspection,
+    layers,
+    patterns,
+)
 from tf_blocksparse.inspection import inspect
 from tf_blocksparse.layout import BlockLayout
 from tf_blocksparse.ops import LayoutTensor, library_path
@@ -21,6 +27,7 @@ __all__ = [
     "LayoutTensor",
     "__version__",
     "callbacks",
+    "initializers",
     "inspect",
     "inspection",
     "layers",

@@ -69,11 +69,6 @@ class BlockSparseLayer(keras.layers.Layer):
         self.supports_jit = False
 
     @property
-    def _kernel_size(self) -> tuple[int, ...] | None:
-        """A kernel's spatial axes; None of a matrix."""
-        return None if self._taps is None else self.kernel_size
-
-    @property
     def _outputs(self) -> int:
         return getattr(self, self._outputs_argument)
 
@@ -141,7 +136,7 @@ class BlockSparseLayer(keras.layers.Layer):
             initializer=block_initializer(
                 self.kernel_initializer,
                 layout,
-                kernel_size=self._kernel_size,
+                kernel_size=self.kernel_size if self._taps else None,
                 kernel_is_transposed=self._kernel_is_transposed,
             ),
             regularizer=self.kernel_regularizer,

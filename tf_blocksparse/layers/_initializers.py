@@ -1,6 +1,7 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """The first values of blocks: scaled for what remains, zero in the padding."""
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -16,7 +17,7 @@ VarianceScaling = keras.initializers.VarianceScaling
 def block_initializer(
     initializer: Callable[..., Any],
     layout: BlockLayout,
-    taps: int = 1,
+    kernel_size: tuple[int, ...] | None = None,
     kernel_is_transposed: bool = False,
 ) -> Callable[..., Any]:
     """An initializer of the blocks of `layout` made from one for a weight.
@@ -26,24 +27,29 @@ def block_initializer(
 
         fan_in = taps * inputs * density,  fan_out = taps * outputs * density
 
-    and these take the weight's place. Any other initializer is called with the
-    blocks' shape, `[nnz, b_in, b_out]` or `[nnz, taps, b_in, b_out]`. Entries
-    of the blocks outside the weight (where features are no multiple of the
-    block) become zero either way.
+    and these take the weight's place. One that has `initialize_blocks`, as
+    those of `tf_blocksparse.initializers` do, gets the layout, the kernel's
+    size and the dtype. Any other is called with the blocks' shape,
+    `[nnz, b_in, b_out]` or `[nnz, taps, b_in, b_out]`. Entries of the blocks
+    outside the weight (where features are no multiple of the block) become
+    zero either way.
 
     Args:
         initializer: a Keras initializer, or a callable of shape and dtype.
         layout: the layout of the blocks.
-        taps: of a kernel; 1 for a matrix.
+        kernel_size: of a kernel, its spatial axes; None for a matrix.
         kernel_is_transposed: whether Keras takes outputs for inputs, as in
             its transposed convolutions.
 
     Returns:
         A function of shape and dtype.
     """
+    taps = math.prod(kernel_size or ())
 
     def initialize(shape: Any, dtype: Any = None) -> Any:
-        if _scales_by_fans(initializer):
+        if hasattr(initializer, "initialize_blocks"):
+            values = initializer.initialize_blocks(layout, kernel_size, dtype)
+        elif _scales_by_fans(initializer):
             fans = [taps * size * layout.density for size in layout.shape]
             if kernel_is_transposed:
                 fans.reverse()
