@@ -18,6 +18,7 @@ from tf_blocksparse.layers.block_sparse_einsum_dense import (
 from tf_blocksparse.layers.block_sparse_multi_head_attention import (
     BlockSparseMultiHeadAttention,
 )
+from tf_blocksparse.layers.concrete_gate import ConcreteGate
 from tf_blocksparse.layers.edge_bias import EdgeBias
 
 __all__ = [
@@ -30,5 +31,6 @@ __all__ = [
     "BlockSparseDense",
     "BlockSparseEinsumDense",
     "BlockSparseMultiHeadAttention",
+    "ConcreteGate",
     "EdgeBias",
 ]
