@@ -194,6 +194,10 @@ def test_layers_use_them(name, dtype):
     arguments = {"kernel_initializer": initializer, "dtype": dtype}
     arguments |= {"block_size": (8, 4), "sparsity": 0.5}
     cases = [(layers.BlockSparseDense(30, **arguments), (20,), None)]
+    einsum = layers.BlockSparseEinsumDense(
+        "abc,cd->abd", (None, 30), **arguments
+    )
+    cases.append((einsum, (5, 20), None))
     for rank in (1, 2, 3):
         for transposed in ("", "Transpose"):
             kind = getattr(layers, f"BlockSparseConv{rank}D{transposed}")

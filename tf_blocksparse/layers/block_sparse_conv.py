@@ -157,7 +157,8 @@ class BlockSparseConv2D(_Conv):
 
     Initializers: children of `keras.initializers.VarianceScaling` (Glorot, He,
     Lecun) use the fans that remain on average, `taps * channels * density` and
-    `taps * filters * density`; any other gets the shape of the blocks.
+    `taps * filters * density`; those of `tf_blocksparse.initializers` know
+    where the blocks are; any other gets the shape of the blocks.
     Regularizers and constraints see the blocks. The layer has
     `supports_jit = False`, as `BlockSparseDense` does and for the same reason.
 

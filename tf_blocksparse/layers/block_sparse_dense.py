@@ -29,8 +29,9 @@ class BlockSparseDense(BlockSparseLayer):
 
     Positional arguments mean the same as in `Dense`. Initializers: children of
     `keras.initializers.VarianceScaling` (Glorot, He, Lecun) use the fans that
-    remain on average, `inputs * density` and `units * density`; any other gets
-    the shape of the blocks. Regularizers and constraints see the blocks.
+    remain on average, `inputs * density` and `units * density`; those of
+    `tf_blocksparse.initializers` know where the blocks are; any other gets the
+    shape of the blocks. Regularizers and constraints see the blocks.
 
     Weights: `blocks` `(nnz, b_in, b_out)`; `bias` `(units,)`; and, not
     trainable, `packed_layout`, an int32 vector named `layout`, which travels in
