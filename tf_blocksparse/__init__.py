@@ -15,7 +15,10 @@ from tf_blocksparse import (
     inspection,
     layers,
     patterns,
+    regularizers,
+    schedules,
 )
+from tf_blocksparse.conversion import compact
 from tf_blocksparse.inspection import inspect
 from tf_blocksparse.layout import BlockLayout
 from tf_blocksparse.ops import LayoutTensor, library_path
@@ -27,6 +30,7 @@ __all__ = [
     "LayoutTensor",
     "__version__",
     "callbacks",
+    "compact",
     "initializers",
     "inspect",
     "inspection",
@@ -34,4 +38,6 @@ __all__ = [
     "library_path",
     "ops",
     "patterns",
+    "regularizers",
+    "schedules",
 ]

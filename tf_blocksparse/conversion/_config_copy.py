@@ -3,13 +3,26 @@
 
 import types
 import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import keras
 
 
-def config_copy(layer: Any) -> Any:
-    """A layer made from the config of another one.
+def config_copy(
+    layer: Any,
+    *,
+    kind: Any = None,
+    leave_out: Sequence[str] = (),
+    **changes: Any,
+) -> Any:
+    """A layer made from the config of another one, with some changes to it.
+
+    Args:
+      layer: the other one.
+      kind: the class of the new layer; that of `layer` by default.
+      leave_out: entries of the config that the class does not take.
+      **changes: entries of the config instead of the layer's.
 
     Classes and functions that the layer uses need not be registered with
     Keras, as they must be for loading: they are at hand.
@@ -17,7 +30,7 @@ def config_copy(layer: Any) -> Any:
     Raises:
       ValueError: if the layer has no config, or none that makes a layer.
     """
-    kind = type(layer)
+    kind = kind or type(layer)
     try:
         with warnings.catch_warnings():
             # Of functions, which are replaced below.
@@ -30,13 +43,15 @@ def config_copy(layer: Any) -> Any:
             # not read without being told to.
             if name in config and _is_foreign(value, types.FunctionType):
                 config[name] = value
+        config.update(changes)
+        config = {k: v for k, v in config.items() if k not in leave_out}
         with keras.saving.custom_object_scope(_classes_of(layer)):
             return kind.from_config(config)
     except (NotImplementedError, TypeError, ValueError) as error:
         what = "model" if isinstance(layer, keras.Model) else "layer"
         first = str(error).strip().splitlines()[:1] or [type(error).__name__]
         raise ValueError(
-            f"{what} {layer.name}: got a {kind.__name__} that its config does "
+            f"{what} {layer.name}: got a {type(layer).__name__} that its config does "
             f"not make anew ({first[0]}), expected get_config and from_config "
             "to describe it; write these, or convert its layers one by one, as "
             "in self.dense = tf_blocksparse.sparsify(self.dense)"
