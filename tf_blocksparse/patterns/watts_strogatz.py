@@ -154,9 +154,7 @@ def _rewired(
             if len(joined[i]) == nodes:
                 continue  # there is no other node
             j = int(targets[i])
-            other = i
-            while other in joined[i]:
-                other = int(_words.below(nodes, 1, words)[0])
+            other = _other(joined[i], nodes, words)
             joined[i].remove(j)
             joined[j].remove(i)
             joined[i].add(other)
@@ -164,3 +162,14 @@ def _rewired(
             targets[i] = other
     one = np.tile(np.arange(nodes), len(neighbours))
     return mask_of_edges(grid, one, neighbours.reshape(-1))
+
+
+def _other(joined: set[int], nodes: int, words: np.random.PCG64) -> int:
+    """A random node that is not joined."""
+    if 2 * len(joined) > nodes:  # a try would mostly fail
+        others = [i for i in range(nodes) if i not in joined]
+        return others[int(_words.below(len(others), 1, words)[0])]
+    while True:
+        other = int(_words.below(nodes, 1, words)[0])
+        if other not in joined:
+            return other
