@@ -18,7 +18,7 @@ from tf_blocksparse import (
     regularizers,
     schedules,
 )
-from tf_blocksparse.conversion import compact
+from tf_blocksparse.conversion import compact, densify, sparsify
 from tf_blocksparse.inspection import inspect
 from tf_blocksparse.layout import BlockLayout
 from tf_blocksparse.ops import LayoutTensor, library_path
@@ -31,6 +31,7 @@ __all__ = [
     "__version__",
     "callbacks",
     "compact",
+    "densify",
     "initializers",
     "inspect",
     "inspection",
@@ -40,4 +41,5 @@ __all__ = [
     "patterns",
     "regularizers",
     "schedules",
+    "sparsify",
 ]

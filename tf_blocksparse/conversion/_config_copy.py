@@ -51,10 +51,10 @@ def config_copy(
         what = "model" if isinstance(layer, keras.Model) else "layer"
         first = str(error).strip().splitlines()[:1] or [type(error).__name__]
         raise ValueError(
-            f"{what} {layer.name}: got a {type(layer).__name__} that its config does "
-            f"not make anew ({first[0]}), expected get_config and from_config "
-            "to describe it; write these, or convert its layers one by one, as "
-            "in self.dense = tf_blocksparse.sparsify(self.dense)"
+            f"{what} {layer.name}: got a {type(layer).__name__} that its "
+            f"config does not make anew ({first[0]}), expected get_config and "
+            "from_config to describe it; write these, or convert its layers "
+            "one by one, as in self.dense = tf_blocksparse.sparsify(self.dense)"
         ) from error
 
 

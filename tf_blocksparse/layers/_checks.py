@@ -12,7 +12,7 @@ import numpy.typing as npt
 from tf_blocksparse import _arguments
 from tf_blocksparse.layout import BlockLayout
 
-_DTYPES = ("float32", "float64", "bfloat16", "float16")
+DTYPES = ("float32", "float64", "bfloat16", "float16")
 
 
 def check_none(**arguments: Any) -> None:
@@ -47,10 +47,10 @@ def checked_gate(gate: Any) -> Any:
 
 def check_dtype(layer: keras.layers.Layer) -> None:
     """Raises if the ops do not compute in the dtype of the layer."""
-    if layer.quantization_mode or layer.compute_dtype not in _DTYPES:
+    if layer.quantization_mode or layer.compute_dtype not in DTYPES:
         raise ValueError(
             f"dtype: got {layer.dtype_policy.name}, expected "
-            f"{', '.join(_DTYPES)} or a mixed policy of these"
+            f"{', '.join(DTYPES)} or a mixed policy of these"
         )
 
 
