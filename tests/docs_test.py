@@ -101,6 +101,15 @@ def check_python(words):
         assert word.startswith("-") or (ROOT / word).exists()
 
 
+def check_installed_python(words):
+    """`python -m` and a module of the package that has flags."""
+    assert words[0] == "-m"
+    program = ROOT / words[1].replace(".", "/") / "__main__.py"
+    for word in words[2:]:
+        flag = word.lstrip("-").partition("=")[0]
+        assert re.search(rf'DEFINE_\w+\(\s*"{flag}"', program.read_text())
+
+
 def check_pip(words):
     assert words in (["install", "."], ["install", ".[cpu]"])
 
@@ -110,6 +119,7 @@ CHECKS = {
     "bazel": check_bazel,
     ".venv/bin/python": check_python,
     "pip": check_pip,
+    "python": check_installed_python,
 }
 
 

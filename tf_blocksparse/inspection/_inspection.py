@@ -136,18 +136,18 @@ def inspect(
 ) -> Inspection:
     """Prints a table of what is block-sparse in a model, and returns it.
 
-    Every block-sparse layer has a line, also those of nested models and those
-    that other layers hold; a layer that is used several times has one. The
-    columns are
+    Every block-sparse layer is told of, also those of nested models and those
+    that other layers hold; a layer that is used several times once. The columns
+    are
 
-    - inputs x outputs, and the taps of a convolution's kernel;
-    - the blocks that exist of all places, and their share, the density;
+    - inputs x outputs, the taps of a convolution's kernel, and the block size;
+    - the blocks that exist of all places, and their share, the density; with a
+      gate, how many of them it closes;
     - parameters, and their share of those of the dense twin: more than the
       density where blocks jut out over the edge, or for the sake of the bias;
     - the share of the file that the layer takes, its layout included, where
       the file is that of all weights without an optimizer;
-    - empty: inputs that no block reads, outputs that no block writes;
-    - closed: blocks that exist, but that their gate closes.
+    - empty: inputs that no block reads, outputs that no block writes.
 
     Closed blocks count as there in every column but `empty`: they are in the
     file until they are removed.
@@ -167,8 +167,13 @@ def inspect(
         is not built.
 
     >>> seen = inspect(BlockLayout([[1, 0], [1, 1]], 32))
-    ... # doctest: +ELLIPSIS
-    layer   kind         inputs x outputs    block  blocks  density  ...
+    layer          inputs x outputs  blocks      parameters  of file  empty
+    -----------------------------------------------------------------------
+    layout                  64 x 64  3 of 4           3,072   100.0%   0 in
+    (BlockLayout)        in 32 x 32   75.0%  75.0% of dense           0 out
+    -----------------------------------------------------------------------
+    blocks of an output: 1 to 2, 1.5 on average
+    4,096 parameters if it were dense; weights and layouts take 12.3 kB
     >>> seen.layers[0].output_counts
     array([2, 1])
     """

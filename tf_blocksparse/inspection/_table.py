@@ -1,6 +1,8 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """An inspection as lines of text."""
 
+import itertools
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from tf_blocksparse.inspection._layer import LayerInspection
@@ -10,18 +12,13 @@ if TYPE_CHECKING:
 
 _TITLES = (
     "layer",
-    "kind",
     "inputs x outputs",
-    "block",
     "blocks",
-    "density",
     "parameters",
-    "of dense",
     "of file",
-    "empty in, out",
-    "closed",
+    "empty",
 )
-_TEXTS = 2  # columns that start at the left
+Row = tuple[list[str], ...]  # a list of lines in each column
 
 
 def text(inspection: "Inspection") -> str:
@@ -29,29 +26,20 @@ def text(inspection: "Inspection") -> str:
     every = inspection.bytes
     rows = [_row(layer, every) for layer in inspection.layers]
     if inspection.others:
+        name = f"{inspection.others} other" + "s" * (inspection.others > 1)
         rows.append(
             (
-                f"{inspection.others} other"
-                + ("s" if inspection.others > 1 else ""),
-                *[""] * 5,
-                f"{inspection.other_parameters:,}",
-                "",
-                _share(inspection.other_bytes, every),
-                "",
-                "",
+                [name],
+                [],
+                [],
+                [f"{inspection.other_parameters:,}"],
+                [_share(inspection.other_bytes, every)],
+                [],
             )
         )
     if len(rows) > 1:
         rows.append(
-            (
-                "total",
-                *[""] * 5,
-                f"{inspection.parameters:,}",
-                _share(inspection.parameters, inspection.dense_parameters),
-                "100.0%",
-                "",
-                "",
-            )
+            (["total"], [], [], _parameters(inspection), ["100.0%"], [])
         )
     lines = _lines(rows)
     if not inspection.layers:
@@ -61,34 +49,34 @@ def text(inspection: "Inspection") -> str:
     elif inspection.layers[0].kind == "BlockLayout":
         lines.append(_counts(inspection.layers[0]))
     lines.append(
-        f"{inspection.parameters:,} parameters; the dense model would have "
-        f"{inspection.dense_parameters:,}. Weights and layouts take "
-        f"{_size(every)}."
+        f"{inspection.dense_parameters:,} parameters if it were dense; weights "
+        f"and layouts take {_size(every)}"
     )
     return "\n".join(lines)
 
 
-def _row(layer: LayerInspection, every: int) -> tuple[str, ...]:
+def _row(layer: LayerInspection, every: int) -> Row:
     layout = layer.layout
-    size = "{:,} x {:,}".format(*layout.shape)
+    size = ["{:,} x {:,}".format(*layout.shape)]
     if layer.taps is not None:
-        size += f" ({layer.taps} taps)"
-    closed = "-"
+        size.append(f"{layer.taps} taps")
+    size.append("in {} x {}".format(*layout.block_size))
+    blocks = [f"{layout.nnz:,} of {layout.mask.size:,}", f"{layer.density:.1%}"]
     if layer.gate is not None:
-        closed = f"{layer.closed:,} ({_share(layer.closed, layout.nnz)})"
+        blocks.append(f"{layer.closed:,} closed")
     return (
-        layer.name,
-        layer.kind,
+        [layer.name, f"({layer.kind})"],
         size,
-        "{} x {}".format(*layout.block_size),
-        f"{layout.nnz:,} of {layout.mask.size:,}",
-        f"{layer.density:.1%}",
-        f"{layer.parameters:,}",
-        _share(layer.parameters, layer.dense_parameters),
-        _share(layer.bytes, every),
-        f"{layer.empty_inputs:,}, {layer.empty_outputs:,}",
-        closed,
+        blocks,
+        _parameters(layer),
+        [_share(layer.bytes, every)],
+        [f"{layer.empty_inputs:,} in", f"{layer.empty_outputs:,} out"],
     )
+
+
+def _parameters(seen: "LayerInspection | Inspection") -> list[str]:
+    share = _share(seen.parameters, seen.dense_parameters)
+    return [f"{seen.parameters:,}", f"{share} of dense"]
 
 
 def _counts(layer: LayerInspection) -> str:
@@ -110,16 +98,19 @@ def _size(count: int) -> str:
     return f"{count} bytes"
 
 
-def _lines(rows: list[tuple[str, ...]]) -> list[str]:
-    table = [_TITLES, *rows]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+def _lines(rows: list[Row]) -> list[str]:
+    """Columns as wide as they must be, the first at the left."""
+    titles: Row = tuple([title] for title in _TITLES)
+    widths = [
+        max(len(line) for cell in column for line in cell)
+        for column in zip(titles, *rows, strict=True)
+    ]
 
-    def line(row: tuple[str, ...]) -> str:
-        cells = [
-            f"{cell:<{width}}" if i < _TEXTS else f"{cell:>{width}}"
-            for i, (cell, width) in enumerate(zip(row, widths, strict=True))
-        ]
-        return "  ".join(cells).rstrip()
+    def lines(row: Row) -> Iterator[str]:
+        for cells in itertools.zip_longest(*row, fillvalue=""):
+            first, *others = map(str.rjust, cells, widths)
+            yield "  ".join([cells[0].ljust(len(first)), *others]).rstrip()
 
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    return [line(_TITLES), rule, *map(line, rows), rule]
+    body = [line for row in rows for line in lines(row)]
+    return [*lines(titles), rule, *body, rule]
