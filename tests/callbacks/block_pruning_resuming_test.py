@@ -19,7 +19,7 @@ def dense(units, **arguments):
     return BlockSparseDense(units, "relu", **arguments)
 
 
-def small_model(optimizer=None, **arguments):
+def small_model(optimizer=None, run_eagerly=True, **arguments):
     keras.utils.set_random_seed(1)
     model = keras.Sequential(
         [
@@ -29,7 +29,9 @@ def small_model(optimizer=None, **arguments):
             keras.layers.Dense(3),
         ]
     )
-    model.compile(optimizer or keras.optimizers.Adam(0.01), "mse")
+    optimizer = optimizer or keras.optimizers.Adam(0.01)
+    # Few steps take less time than making a graph.
+    model.compile(optimizer, "mse", run_eagerly=run_eagerly)
     return model
 
 

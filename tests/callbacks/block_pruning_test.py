@@ -21,7 +21,8 @@ def dense(units, **arguments):
     return BlockSparseDense(units, "relu", **arguments)
 
 
-def small_model(optimizer="adam", **compiling):
+def small_model(optimizer="adam", run_eagerly=True, **compiling):
+    # Few steps take less time than making a graph; some tests do.
     keras.utils.set_random_seed(1)
     model = keras.Sequential(
         [
@@ -31,7 +32,7 @@ def small_model(optimizer="adam", **compiling):
             keras.layers.Dense(3),
         ]
     )
-    model.compile(optimizer, "mse", **compiling)
+    model.compile(optimizer, "mse", run_eagerly=run_eagerly, **compiling)
     return model
 
 
@@ -59,7 +60,7 @@ class Record(keras.callbacks.Callback):
 
 def test_counts_are_exact_at_each_step_that_is_due():
     schedule = schedules.Polynomial(0.25, 0.9, 4, 20, frequency=4)
-    model, record = small_model(), Record()
+    model, record = small_model(run_eagerly=False), Record()
     history = model.fit(
         X,
         Y,
@@ -223,7 +224,7 @@ def test_layers_that_are_sparse_already_wait_for_the_schedule():
     layout = BlockLayout.random((32, 64), 8, sparsity=0.5, seed=0)
     layer = BlockSparseDense(64, layout=layout, gate="mask")
     model = keras.Sequential([keras.Input((32,)), layer])
-    model.compile("sgd", "mse")
+    model.compile("sgd", "mse", run_eagerly=True)
     pruner = BlockPruning(lambda step: step / 10, frequency=1)
     pruner.start(model)
     counts = []
@@ -236,7 +237,7 @@ def test_layers_that_are_sparse_already_wait_for_the_schedule():
 
 def test_several_steps_per_execution_prune_at_the_latest_due_step():
     schedule = schedules.Polynomial(0.0, 0.8, 0, 11, frequency=3)
-    model = small_model(steps_per_execution=4)
+    model = small_model(run_eagerly=False, steps_per_execution=4)
     record = Record()
     model.fit(
         X[:64],
@@ -272,7 +273,6 @@ def test_a_custom_loop_prunes_as_fit_does():
     optimizer = keras.optimizers.SGD()
     pruner.start(looped, optimizer)
 
-    @tf.function
     def train(x, y):
         with tf.GradientTape() as tape:
             loss = tf.reduce_mean((looped(x, training=True) - y) ** 2)
@@ -309,7 +309,7 @@ def test_convolutions_are_pruned_in_both_kinds_of_layouts():
             ),
         ]
     )
-    model.compile("adam", "mse")
+    model.compile("adam", "mse", run_eagerly=True)
     x = RNG.normal(size=(4, 6, 6, 16))
     pruner = BlockPruning(schedules.OneShot(0.5, 1))
     model.fit(x, x, verbose=0, callbacks=[pruner])

@@ -32,7 +32,7 @@ def equal(model, small):
 def test_a_layer_may_lose_all_of_its_blocks(keep_gate):
     layer = dense(24, bias_initializer="ones")
     model = keras.Sequential([keras.Input((16,)), layer, dense(8)])
-    model.compile("adam", "mse")
+    model.compile("adam", "mse", run_eagerly=True)
     model.fit(X, np.zeros((8, 8)), verbose=0)
     layer.gate_mask.assign(np.zeros(6, bool))
     small = compact(model, keep_gate)
@@ -105,7 +105,7 @@ def test_layers_inside_of_layers(outer):
         block = Block()
         model = keras.Sequential([keras.Input((16,)), block])
     if outer != "uncompiled":
-        model.compile(keras.optimizers.Adam(), "mse")
+        model.compile(keras.optimizers.Adam(), "mse", run_eagerly=True)
         model.fit(X, X, verbose=0)
     close(block.parts[0], block.named["last"])
     small = compact(model)

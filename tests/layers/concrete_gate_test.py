@@ -90,7 +90,7 @@ def test_gradients_are_finite_and_flow_to_what_is_between():
         assert (gradient[1:4] > 0).all()
 
 
-def dense_model(dtype=None, **arguments):
+def dense_model(dtype=None, run_eagerly=True, **arguments):
     keras.utils.set_random_seed(0)
     gates = [ConcreteGate(seed=each, **arguments) for each in (1, 2)]
     layers = [
@@ -104,7 +104,9 @@ def dense_model(dtype=None, **arguments):
         keras.layers.Dense(2),
     ]
     model = keras.Sequential([keras.Input((4, 4, 8)), *layers])
-    model.compile(keras.optimizers.Adam(0.05), "mse")
+    # Few steps take less time than making a graph.
+    optimizer = keras.optimizers.Adam(0.05)
+    model.compile(optimizer, "mse", run_eagerly=run_eagerly)
     return model, gates
 
 
@@ -139,7 +141,7 @@ def test_training_draws_and_inference_does_not():
 
 
 def test_the_penalty_closes_gates():
-    model, gates = dense_model(penalty=1.0)
+    model, gates = dense_model(run_eagerly=False, penalty=1.0)
     model.optimizer.learning_rate = 0.2
     before = [gate.expected_count() for gate in gates]
     history = model.fit(X, Y, epochs=40, verbose=0)

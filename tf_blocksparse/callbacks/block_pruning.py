@@ -120,6 +120,7 @@ class BlockPruning(StepCallback):
             )
         self.frequency = frequency
         self._pruned: dict[str, Any] = {}
+        self._found_slots: dict[int, list[_optimizer_slots.Slot]] = {}
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Adds the sparsity to the logs."""
@@ -151,6 +152,7 @@ class BlockPruning(StepCallback):
                     f"layer {path}: got one without weights, expected a built "
                     "one; call the model on an input first"
                 )
+        self._found_slots = {}
         self._check_not_over(position)
         # Once more after a restart, which changes nothing.
         if self._is_due(position):
@@ -219,7 +221,7 @@ class BlockPruning(StepCallback):
             _criteria.without_padding(blocks, layer.layout),
             self.criterion,
             f"layer {path}",
-            mean=self.scope == "global",
+            mean=self.scope == "global" and not self.by_threshold,
         )
 
     def _close(self, masks: dict[str, Any]) -> None:
@@ -235,14 +237,13 @@ class BlockPruning(StepCallback):
 
     def _slots(self) -> dict[int, list[_optimizer_slots.Slot]]:
         """The slots of each variable, by the variable's id."""
-        if not self.optimizer.built:
-            return {}
-        variables = self.model.trainable_variables
-        found = _optimizer_slots.slots(self.optimizer, variables)
-        return {
-            id(variable): slots
-            for variable, slots in zip(variables, found, strict=True)
-        }
+        if self.optimizer.built and not self._found_slots:
+            variables = self.model.trainable_variables
+            found = _optimizer_slots.slots(self.optimizer, variables)
+            self._found_slots = dict(
+                zip(map(id, variables), found, strict=True)
+            )
+        return self._found_slots
 
 
 def _mask(layer: Any) -> Any:
