@@ -4,5 +4,7 @@
 from tf_blocksparse.callbacks.block_pruning import BlockPruning
 from tf_blocksparse.callbacks.layout_images import LayoutImages
 from tf_blocksparse.callbacks.proximal_step import ProximalStep
+from tf_blocksparse.callbacks.rigl import RigL
+from tf_blocksparse.callbacks.set import SET
 
-__all__ = ["BlockPruning", "LayoutImages", "ProximalStep"]
+__all__ = ["SET", "BlockPruning", "LayoutImages", "ProximalStep", "RigL"]

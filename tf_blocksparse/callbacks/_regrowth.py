@@ -1,0 +1,166 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""What callbacks that move blocks share: when, how many, and their slots."""
+
+import math
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from tf_blocksparse import _arguments, _optimizer_slots
+from tf_blocksparse.callbacks import _choice
+from tf_blocksparse.callbacks._step_callback import StepCallback
+from tf_blocksparse.conversion import _criteria
+from tf_blocksparse.layers import _checks, _moving
+from tf_blocksparse.layers._block_sparse_layer import BlockSparseLayer
+from tf_blocksparse.layout import BlockLayout
+
+Scores = npt.NDArray[Any]
+
+
+class Regrowth(StepCallback):
+    """Drops the lightest blocks of layers and grows as many, again and again.
+
+    A child says by `_scores` where.
+    """
+
+    def __init__(
+        self,
+        *,
+        fraction: float,
+        update_every: int,
+        end_step: int | None,
+        seed: int,
+        layers: Any,
+    ) -> None:
+        super().__init__(layers)
+        self.fraction = _arguments.fraction(
+            "fraction", fraction, "0.3 moves three tenths of the blocks"
+        )
+        self.update_every = _arguments.integer(
+            "update_every", update_every, 1, None, "give a number of steps"
+        )
+        if end_step is not None:
+            advice = "give the step from which on blocks stay"
+            end_step = _arguments.integer("end_step", end_step, 1, None, advice)
+        self.end_step = end_step
+        self.seed = _arguments.integer(
+            "seed", seed, 0, None, "it decides what is random"
+        )
+        self._is_first_batch = False
+        self._moving_layers: dict[str, BlockSparseLayer] = {}
+        self._slots: dict[int, list[_optimizer_slots.Slot]] | None = None
+
+    def on_train_begin(self, logs: Any = None) -> None:
+        """Starts with the model that `fit` trains."""
+        super().on_train_begin(logs)
+        self._is_first_batch = True
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Counts from here: callbacks have restored what they restore."""
+        if self._is_first_batch:
+            self._is_first_batch = False
+            self._position = self._iterations()
+
+    def _scores(
+        self, layers: list[BlockSparseLayer], step: int
+    ) -> list[Scores] | None:
+        """What a block promises at each place, in the shapes of the masks.
+
+        None leaves everything as it is.
+        """
+        raise NotImplementedError
+
+    def _begin(self, position: int) -> None:
+        self._slots = None
+        self._moving_layers = {
+            path: layer
+            for path, layer in self._block_sparse_layers()
+            if layer.trainable or self.layers is not None
+        }
+        if not self._moving_layers:
+            raise ValueError(
+                f"model: got {self.model.name} without a trainable "
+                "block-sparse layer, expected at least one; make the model of "
+                "tf_blocksparse.layers, or convert it by sparsify"
+            )
+        for path, layer in self._moving_layers.items():
+            if not layer.trainable or not layer.built:
+                state = "not built" if layer.trainable else "not trainable"
+                raise ValueError(
+                    f"layer {path}: got one that is {state}, expected a "
+                    "trainable one with weights; pass other `layers`"
+                )
+            if layer.gate is not None:
+                raise ValueError(
+                    f"layer {path}: got one with a gate, expected none: gates "
+                    "take blocks away, which would grow again elsewhere; pass "
+                    "`layers` without it, or make a model without by compact"
+                )
+
+    def _advance(self, before: int, position: int) -> None:
+        # By division: several steps may have been done at once.
+        if before // self.update_every < position // self.update_every and (
+            self.end_step is None or position < self.end_step
+        ):
+            self._update(position)
+
+    def _update(self, step: int) -> None:
+        layers = [*self._moving_layers.values()]
+        share = self._fraction_at(step)
+        counts = [round(share * layer.layout.nnz) for layer in layers]
+        scores = self._scores(layers, step) if any(counts) else None
+        if scores is None:
+            return
+        # All of them, before the first one moves.
+        layouts = [
+            _regrown(path, layer, promised, count)
+            for (path, layer), promised, count in zip(
+                self._moving_layers.items(), scores, counts, strict=True
+            )
+        ]
+        for layer, layout in zip(layers, layouts, strict=True):
+            if layout != layer.layout:
+                slots = self._slots_of(layer)
+                source = layer.set_layout(layout)
+                for slot in slots:
+                    values = slot.variable.numpy()
+                    moved = _moving.move(values, source, slot.initial)
+                    slot.variable.assign(moved)
+
+    def _fraction_at(self, step: int) -> float:
+        if self.end_step is None:
+            return self.fraction
+        wave = math.cos(math.pi * step / self.end_step)
+        return self.fraction / 2 * (1 + wave)
+
+    def _slots_of(self, layer: BlockSparseLayer) -> list[_optimizer_slots.Slot]:
+        """Those that have a number for each number of the blocks."""
+        if not self.optimizer.built:
+            return []
+        if self._slots is None:  # they take long to find
+            variables = self.model.trainable_variables
+            found = _optimizer_slots.slots(self.optimizer, variables)
+            self._slots = {
+                id(variable): slots
+                for variable, slots in zip(variables, found, strict=True)
+            }
+        slots = self._slots[id(layer.blocks)]
+        return [slot for slot in slots if slot.is_like_variable]
+
+
+def _regrown(
+    path: str, layer: BlockSparseLayer, scores: Scores, count: int
+) -> BlockLayout:
+    layout = layer.layout
+    blocks = _criteria.without_padding(layer.blocks.numpy(), layout)
+    weights = _criteria.block_scores(blocks, "l2", f"layer {path}")
+    inside = _checks.inside_groups(layout.grid, layer._groups)
+    return _choice.regrown(layout, weights, scores, count, inside)
+
+
+def random_scores(shape: tuple[int, ...], *seeds: int) -> Scores:
+    """Random numbers, the same on every machine."""
+    words = np.random.PCG64(seeds).random_raw(math.prod(shape))
+    # As many bits as float64 tells apart.
+    return (words >> np.uint64(11)).astype(np.float64).reshape(shape)
