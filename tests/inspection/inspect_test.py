@@ -169,6 +169,37 @@ def test_nested_models_and_layers():
     )
 
 
+def test_attention_and_what_wraps_layers():
+    """Layers that hold others; a gate is a part of its layer."""
+    small = {"block_size": 16, "sparsity": 0.5}
+    attention = layers.BlockSparseMultiHeadAttention(
+        4, 16, name="attention_of_the_encoder", **small
+    )
+    gated = layers.BlockSparseDense(
+        32, gate=layers.ConcreteGate(), name="gated", **small
+    )
+    inputs = keras.Input((12, 64))
+    outputs = keras.layers.TimeDistributed(gated, name="each")(
+        attention(inputs, inputs)
+    )
+    model = keras.Model(inputs, outputs)
+    seen = Inspection.of(model)
+    (*projections, last) = [layer.name for layer in seen.layers]
+    assert len(projections) == 4
+    assert "attention_of_the_encoder/query" in projections
+    assert last == "each/gated"
+    assert seen.layers[-1].closed == 0
+    assert seen.others == 0
+    assert seen.parameters == sum(
+        np.prod(weight.shape) for weight in model.trainable_weights
+    )
+    # Long names don't make the table wide.
+    lines = str(seen).splitlines()
+    assert lines[2] in projections
+    assert lines[3].startswith("(BlockSparseEinsumDense)  ")
+    assert max(map(len, lines)) <= 85
+
+
 def test_bytes_are_those_of_the_file(tmp_path):
     model = keras.Sequential(
         [

@@ -18,6 +18,8 @@ _TITLES = (
     "of file",
     "empty",
 )
+# A longer name has a line of its own, so that the table stays narrow.
+_LONGEST_NAME = 24
 Row = tuple[list[str], ...]  # a list of lines in each column
 
 
@@ -101,16 +103,27 @@ def _size(count: int) -> str:
 def _lines(rows: list[Row]) -> list[str]:
     """Columns as wide as they must be, the first at the left."""
     titles: Row = tuple([title] for title in _TITLES)
+    names = [name[0] for name, *_ in rows]
+    rows = [
+        (name[1:] if _is_long(name[0]) else name, *others)
+        for name, *others in rows
+    ]
     widths = [
         max(len(line) for cell in column for line in cell)
         for column in zip(titles, *rows, strict=True)
     ]
 
     def lines(row: Row) -> Iterator[str]:
-        for cells in itertools.zip_longest(*row, fillvalue=""):
-            first, *others = map(str.rjust, cells, widths)
-            yield "  ".join([cells[0].ljust(len(first)), *others]).rstrip()
+        for first, *others in itertools.zip_longest(*row, fillvalue=""):
+            padded = map(str.rjust, others, widths[1:])
+            yield "  ".join([first.ljust(widths[0]), *padded]).rstrip()
 
+    body: list[str] = []
+    for name, row in zip(names, rows, strict=True):
+        body += [*([name] if _is_long(name) else []), *lines(row)]
     rule = "-" * (sum(widths) + 2 * (len(widths) - 1))
-    body = [line for row in rows for line in lines(row)]
     return [*lines(titles), rule, *body, rule]
+
+
+def _is_long(name: str) -> bool:
+    return len(name) > _LONGEST_NAME
