@@ -40,6 +40,7 @@ class RigL(Regrowth):
     `ops.block_norms`. Class weights of `fit` play no part. If a number of it
     is not finite, nothing moves.
 
+    With `steps_per_execution`, blocks move after executions with such a step.
     Steps are counted by the optimizer's `iterations`, and what is drawn
     depends on the seed and the step: a training that goes on from a file with
     the optimizer does as one that was not interrupted, if `data` are arrays, a

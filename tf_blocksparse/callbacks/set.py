@@ -26,6 +26,7 @@ class SET(Regrowth):
     first value); a block that grows where it was dropped is as it was. Blocks
     of groups stay inside of their groups.
 
+    With `steps_per_execution`, blocks move after executions with such a step.
     Steps are counted by the optimizer's `iterations`, and randomness depends
     on the seed, the step and the layer: a training that goes on from a file
     with the optimizer does as one that was not interrupted. Put it before

@@ -239,13 +239,7 @@ class BlockSparseLayer(keras.layers.Layer):
             )
         old = self.layout
         self._check_layout(layout, old.inputs)
-        _checks.check_replacement(self.name, old, layout)
-        if isinstance(self.gate, keras.layers.Layer) and self.gate.variables:
-            raise ValueError(
-                f"layer {self.name}: got the gate {self.gate.name}, whose "
-                "weights belong to the blocks, expected none; set the layout "
-                "of a layer without such a gate"
-            )
+        _checks.check_replacement(self.name, old, layout, self.gate)
         source = _moving.sources(old, layout)
         blocks = _moving.move(self.blocks.numpy(), source)
         if self.gate_mask is not None:

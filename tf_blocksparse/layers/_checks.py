@@ -110,9 +110,15 @@ def inside_groups(grid: tuple[int, int], groups: int) -> npt.NDArray[np.bool_]:
 
 
 def check_replacement(
-    layer_name: str, old: BlockLayout, new: BlockLayout
+    layer_name: str, old: BlockLayout, new: BlockLayout, gate: Any
 ) -> None:
-    """Raises unless a layout has weights of the same shape as the old one."""
+    """Raises unless all weights of a layer can be those of a new layout."""
+    if isinstance(gate, keras.layers.Layer) and gate.variables:
+        raise ValueError(
+            f"layer {layer_name}: got the gate {gate.name}, whose weights "
+            "belong to the blocks, expected none; set the layout of a layer "
+            "without such a gate"
+        )
     for name in ("block_size", "taps", "nnz"):
         got, expected = getattr(new, name), getattr(old, name)
         if got != expected:
