@@ -40,10 +40,7 @@ def block_sizes(points: Sequence[Point]) -> list[int]:
 
 def table(points: Sequence[Point]) -> str:
     """A line for each block size, and what follows from them."""
-    rows = [
-        ("", *PRODUCTS, ""),
-        ("block size", *["faster from", "at 90 %"] * 2),
-    ]
+    rows = [["block size", *["faster from", "at 90 %"] * 2]]
     for size in block_sizes(points):
         row = [str(size)]
         for product in PRODUCTS:
@@ -54,8 +51,8 @@ def table(points: Sequence[Point]) -> str:
             if abs(point.sparsity - TOLD) > 0.005:
                 cell += f" ({100 * point.sparsity:.0f} %)"
             row += [from_where(_search.crossover(own)), cell]
-        rows.append(tuple(row))
-    widths = [max(map(len, column)) for column in zip(*rows[1:], strict=True)]
+        rows.append(row)
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     pairs = [widths[1] + 2 + widths[2], widths[3] + 2 + widths[4]]
     lines = [
         " " * widths[0]
@@ -64,7 +61,7 @@ def table(points: Sequence[Point]) -> str:
             for product, width in zip(PRODUCTS, pairs, strict=True)
         ).rstrip()
     ]
-    for cells in rows[1:]:
+    for cells in rows:
         padded = map(str.rjust, cells, widths)
         lines.append("  ".join(padded))
     lines.insert(2, "-" * len(lines[1]))
