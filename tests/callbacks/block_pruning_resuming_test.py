@@ -4,6 +4,7 @@
 import keras
 import numpy as np
 import pytest
+import tensorflow as tf
 
 from tf_blocksparse import schedules
 from tf_blocksparse.callbacks import BlockPruning
@@ -68,8 +69,6 @@ def test_interrupted_training_equals_uninterrupted(schedule, whole, tmp_path):
         first.save(tmp_path / "model.keras")
         second = keras.models.load_model(tmp_path / "model.keras")
     else:
-        import tensorflow as tf
-
         path = tf.train.Checkpoint(first).write(str(tmp_path / "checkpoint"))
         second = small_model()
         second.optimizer.build(second.trainable_variables)

@@ -48,7 +48,7 @@ def mask_of(layer):
 class Record(keras.callbacks.Callback):
     """The number of open blocks of each layer after each step."""
 
-    def __init__(self, pruner=None):
+    def __init__(self):
         super().__init__()
         self.counts = []
 
@@ -73,7 +73,7 @@ def test_counts_are_exact_at_each_step_that_is_due():
     for step, counts in enumerate(record.counts, 1):
         sparsity = schedule(min(step // 4 * 4, 20))
         assert counts == [round(n * (1 - sparsity)) for n in (24, 55)]
-    assert record.counts[-1] == [2, 5 if 55 * (1 - 0.9) < 5.5 else 6]
+    assert record.counts[-1] == [2, 5]
     sparsity = history.history["sparsity"]
     assert len(sparsity) == 4
     assert sparsity[-1] == 1 - sum(record.counts[-1]) / 79
@@ -118,7 +118,7 @@ def test_of_equal_blocks_the_first_stay():
     model = small_model()
     for layer in model.layers[:2]:
         layer.blocks.assign(np.ones(layer.blocks.shape))
-    # No padding: 30 inputs leave the last row of blocks lighter.
+    # 44 inputs and 20 outputs in blocks of 4: no padding.
     BlockPruning(schedules.OneShot(0.5, 0), layers="second").start(model)
     assert mask_of(model.layers[0]).all()
     expected = np.arange(55) < 28
@@ -128,14 +128,6 @@ def test_of_equal_blocks_the_first_stay():
 def test_global_scope_closes_the_lightest_of_all():
     model = small_model()
     pruner = BlockPruning(schedules.OneShot(0.6, 0), scope="global")
-    scores = [
-        np.sqrt(
-            (layer.layout.to_dense(layer.blocks.numpy())[:, :] ** 2).sum()
-            / layer.blocks.numpy().size
-        )
-        for layer in model.layers[:2]
-    ]
-    assert all(scores)
     first, second = model.layers[:2]
     first.blocks.assign(np.full(first.blocks.shape, 1.0))
     second.blocks.assign(np.full(second.blocks.shape, 2.0))
@@ -196,13 +188,12 @@ def test_closed_blocks_get_no_gradient():
     BlockPruning(schedules.OneShot(0.5, 0)).start(model)
     with tf.GradientTape() as tape:
         loss = tf.reduce_sum(model(X) ** 2)
-    for layer in model.layers[:2]:
-        # One tape, two reads.
-        gradient = tape.gradient(loss, layer.blocks.value)
+    layers = model.layers[:2]
+    gradients = tape.gradient(loss, [each.blocks.value for each in layers])
+    for layer, gradient in zip(layers, gradients, strict=True):
         is_open = mask_of(layer)
         assert not gradient.numpy()[~is_open].any()
         assert gradient.numpy()[is_open].any()
-        break
 
 
 def test_a_closed_block_does_not_come_back():
