@@ -78,7 +78,7 @@ class Cloner:
         new = keras.models.clone_model(
             plain,
             input_tensors=keras.tree.map_structure(
-                lambda tensor: _input_like(model, tensor), model.input
+                lambda tensor: _input_like(plain, tensor), model.input
             ),
             clone_function=self._clone,
         )
@@ -93,7 +93,8 @@ class Cloner:
     def _clone_sequential(self, model: Any) -> Any:
         layers = [self._clone(layer) for layer in model.layers]
         if _has_inputs(model):
-            layers.insert(0, _input_like(model, model.inputs[0]))
+            plain = keras.Model(model.inputs, model.outputs, name=model.name)
+            layers.insert(0, _input_like(plain, model.inputs[0]))
         kind = type(model)
         if kind.__init__ is not keras.Sequential.__init__:
             _warn_of_class(model, "sequential")
@@ -141,6 +142,7 @@ class Cloner:
         if old.built and not new.built:
             self._build_one(old, new)
         if self.replacement(old) is None:
+            _name_alike(old, new)
             for place, each in inner_layers(old):
                 other = self._new.get(id(each))
                 other = other or _inner_layers.layer_at(new, place)
@@ -194,18 +196,20 @@ def _shared_layers(model: Any) -> set[int]:
 
 
 def _input_like(model: Any, tensor: Any) -> Any:
-    """A new input of a model in place of one of its own."""
-    try:
-        optional = model.get_layer(tensor.name).optional
-    except (AttributeError, ValueError):
-        optional = False
+    """A new input of a functional model in place of one of its own."""
+    # The tensor need not have the layer's name.
+    layer = next(
+        each
+        for each in model.layers
+        if isinstance(each, keras.layers.InputLayer) and each.output is tensor
+    )
     return keras.Input(
         batch_shape=tensor.shape,
         dtype=tensor.dtype,
         sparse=tensor.sparse,
         ragged=tensor.ragged,
-        name=tensor.name,
-        optional=optional,
+        name=layer.name,
+        optional=layer.optional,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 
+from tf_blocksparse import _optimizer_slots
 from tf_blocksparse.conversion._optimizers import carry_slots, optimizer_copy
 from tf_blocksparse.conversion._values import Source
 
@@ -18,6 +19,14 @@ def compile_as(old: Any, new: Any, sources: list[Source]) -> None:
     metrics, which count, are copies where they have one.
     """
     if not isinstance(old, keras.Model) or not old.compiled:
+        return
+    if hasattr(_optimizer_slots.innermost(old.optimizer), "optimizers"):
+        warnings.warn(
+            f"model {old.name}: the new one is not compiled, since a "
+            f"{type(old.optimizer).__name__} chooses optimizers by weights, "
+            "which are others now; compile it before training",
+            stacklevel=2,
+        )
         return
     if type(old).compile is not keras.Model.compile:
         if not _compile_by_its_own(old, new):

@@ -25,14 +25,14 @@ def inner_layers(layer: Any) -> list[tuple[Place, Any]]:
     `layers`. A layer with two places is there twice.
     """
     found: list[tuple[Place, Any]] = []
-    hidden = set(_OF_EVERY_LAYER)
     if is_graph(layer) or isinstance(layer, keras.Sequential):
         found += [(("layers", i), each) for i, each in enumerate(layer.layers)]
         known = {id(each) for each in layer.layers}
     else:
         known = set()
     for name, value in list(vars(layer).items()):
-        if name in hidden:
+        # TensorFlow, too, has a list of them, for checkpoints.
+        if name in _OF_EVERY_LAYER or name.startswith("_self_"):
             continue
         for place, each in _layers_in(value):
             # Sequential models hold a functional one of the same layers.
