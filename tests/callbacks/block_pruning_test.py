@@ -133,8 +133,9 @@ def test_global_scope_closes_the_lightest_of_all():
     second.blocks.assign(np.full(second.blocks.shape, 2.0))
     pruner.start(model)
     # 32 of 79 stay; those of the second layer are lighter in sum, not in mean.
-    assert mask_of(first).sum() == 0
-    assert mask_of(second).sum() == 32
+    # The heaviest of the first stays in any case, so that something flows.
+    assert np.flatnonzero(mask_of(first)).tolist() == [0]
+    assert np.flatnonzero(mask_of(second)).tolist() == [*range(31)]
 
 
 def test_threshold_closes_what_is_lighter():

@@ -9,7 +9,7 @@ import numpy as np
 
 from tf_blocksparse import _arguments, _optimizer_slots, schedules
 from tf_blocksparse.callbacks._step_callback import StepCallback
-from tf_blocksparse.conversion import _criteria
+from tf_blocksparse.conversion import _criteria, _distribution
 
 
 class BlockPruning(StepCallback):
@@ -41,8 +41,9 @@ class BlockPruning(StepCallback):
         largest absolute value. None is "max" for `schedules.Threshold`, as in
         the paper, else "l2".
       scope: "layer" makes each layer as sparse as the schedule says; "global"
-        all of them together: the lightest blocks of the model go first, and
-        for "l2" blocks of several sizes compare by their root mean square.
+        all of them together: the lightest blocks of the model go first, but
+        not the last one of a layer, which would cut the model; for "l2" blocks
+        of several sizes compare by their root mean square.
       layers: layers, names or patterns of names or paths such as
         "encoder/*"; None is all that have a mask.
       frequency: for a function: steps between prunings; 100 by default.
@@ -144,7 +145,7 @@ class BlockPruning(StepCallback):
                 f"model: got {self.model.name} without a layer to prune, "
                 "expected block-sparse layers with gate='mask'; convert a "
                 "dense model by sparsify(model, 0.0, gate='mask', "
-                "skip_unprofitable=False)"
+                "skip_unprofitable=False), and use keep_gate=True in compact"
             )
         for path, layer in self._pruned.items():
             if not layer.built:
@@ -203,9 +204,14 @@ class BlockPruning(StepCallback):
             }
         else:
             places = sum(_places(layer) for layer in self._pruned.values())
-            every = _kept(np.concatenate([*scores.values()]), places, limit)
-            ends = np.cumsum([each.size for each in scores.values()])[:-1]
-            kept = dict(zip(scores, np.split(every, ends), strict=True))
+            ranking = _distribution.global_ranking(
+                [scores[path][mask] for path, mask in masks.items()],
+                [limit] * len(masks),
+                _criteria.keep_count(places, limit),
+            )
+            kept = {path: mask.copy() for path, mask in masks.items()}
+            for (path, mask), each in zip(masks.items(), ranking, strict=True):
+                kept[path][mask] = each
         changed = {
             path: mask & kept[path]
             for path, mask in masks.items()
