@@ -3,10 +3,11 @@
 
 Suites, each chosen by --suites: products against TensorFlow's dense ones and
 the FMA peak; random cases, none of which should be slower than dense; time over
-the number of rows; weights that no cache holds; training steps; their memory;
-older instruction sets; other libraries; convolutions against TensorFlow's dense
-ones, of given and of random sizes. Prints tables in Markdown on stdout and
-progress on stderr, and writes one JSON file and pictures.
+the number of rows; weights that no cache holds; training steps; layers that are
+wider and sparser; the memory of a step; older instruction sets; other
+libraries; convolutions against TensorFlow's dense ones, of given and of random
+sizes. Prints tables in Markdown on stdout and progress on stderr, and writes
+one JSON file and pictures.
 
 Flags other than --suites replace a suite's own sizes. With any of --shapes,
 --products, --block_sizes, --sparsities and --dtypes, the suite of products
@@ -78,11 +79,15 @@ _FEATURES = flags.DEFINE_integer(
     "features",
     4096,
     "Inputs and outputs (rows, cold_weights, training_step; never_slower at "
-    "most so many; memory twice as many).",
+    "most so many; memory twice as many; constant_parameters from five eighths "
+    "to five times as many).",
     lower_bound=16,
 )
 _BATCH = flags.DEFINE_integer(
-    "batch", 128, "Rows (training_step, memory).", lower_bound=1
+    "batch",
+    128,
+    "Rows (training_step, memory; constant_parameters half as many).",
+    lower_bound=1,
 )
 _CASES = flags.DEFINE_integer(
     "cases",

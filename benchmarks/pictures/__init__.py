@@ -8,7 +8,14 @@ from typing import Any
 
 # Each has `draw(run)`, which returns a figure, or None where the run
 # has too little for a picture.
-NAMES = ("speed_up", "sparsity", "peak", "rows", "convolutions")
+NAMES = (
+    "speed_up",
+    "sparsity",
+    "peak",
+    "rows",
+    "constant_parameters",
+    "convolutions",
+)
 
 
 def save(run: dict[str, Any], folder: pathlib.Path) -> None:

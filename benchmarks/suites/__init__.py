@@ -23,6 +23,7 @@ NAMES = (
     "small_layer",
     "cold_weights",
     "training_step",
+    "constant_parameters",
     "memory",
     "instruction_sets",
     "others",

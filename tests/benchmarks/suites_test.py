@@ -46,8 +46,29 @@ def test_training_step(suite):
     result, run = suite("training_step", "--block_sizes=16")
     found = lines(run, "training_step", "dense_ms", "sparse_ms")
     steps = [line["case"]["step"] for line in found]
-    assert steps == ["fit, Adam", "fit, SGD", "forward and backward"]
+    assert steps == [
+        "fit, Keras's Adam",
+        "fit, our Adam",
+        "fit, SGD",
+        "forward and backward",
+    ]
+    # One dense model under Keras's Adam, which all are compared with.
+    assert {line["usual_ms"] for line in found} == {found[0]["dense_ms"]}
     assert "2 hidden layers of 256, batch 8, 90%" in result.stdout
+
+
+def test_constant_parameters(suite, tmp_path):
+    result, run = suite("constant_parameters", "--block_sizes=16")
+    found = lines(run, "constant_parameters", "ms", "narrow_ms")
+    assert [line["case"]["width"] for line in found] == [*range(1, 9)] * 2
+    assert found[0]["case"]["features"] == 160
+    assert found[0]["case"]["rows"] == 4
+    # Of 20 x 20 blocks 25.62 %, as many as of 10 x 10 all, within rounding.
+    weights = [line["weights"] for line in found[:8]]
+    assert weights[:2] == [100 * 16**2, 102 * 16**2]
+    assert max(weights) < 1.1 * min(weights) * 1.1
+    assert "| 8x | 1280 | 1.41 % | 16 |" in result.stdout
+    assert (tmp_path / "constant_parameters.png").stat().st_size > 1000
 
 
 def test_instruction_sets(suite):
