@@ -1,0 +1,52 @@
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+"""The example of pruning runs to its end, at sizes of a few seconds."""
+
+import os
+import pathlib
+import subprocess
+import sys
+
+import pytest
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+
+
+def example(*flags):
+    return subprocess.run(
+        [sys.executable, "examples/prune_digits.py", *flags],
+        cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+
+
+def test_prunes_saves_and_compares():
+    pytest.importorskip("sklearn")
+    result = example(
+        "--units=128",
+        "--channels=64",
+        "--images=128",
+        "--epochs=6",
+        "--seeds=1",
+        "--rounds=2",
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    lines = result.stdout.splitlines()
+    assert lines[0] == "128 images to learn from, 512 to test on"
+    for name in ("perceptron", "convolutional"):
+        assert any(line.startswith(f"{name}, seed 1: ") for line in lines)
+    files = [line.split() for line in lines if line.startswith("file, MB")]
+    assert len(files) == 2
+    for cells in files:
+        assert float(cells[2]) > 2 * float(cells[5])
+    for row in ("accuracy, %", "ms per training step", "ms, second layer"):
+        assert sum(line.startswith(row) for line in lines) == 2
+
+
+def test_refuses_stray_arguments():
+    pytest.importorskip("sklearn")
+    result = example("extra")
+    assert result.returncode != 0
+    assert "expected flags only" in result.stdout + result.stderr
