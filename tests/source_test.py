@@ -198,7 +198,7 @@ PARTS = {
     "initializers": LIBRARY,
     "regularizers": LIBRARY,
     "layers": [*LIBRARY, "initializers"],
-    "optimizers": ["_arguments"],
+    "optimizers": ["ops"],
     "_optimizer_slots": [],
     "conversion": [*LIBRARY, "layers", "patterns", "_optimizer_slots"],
     "inspection": [*LIBRARY, "layers"],

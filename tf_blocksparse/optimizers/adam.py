@@ -1,27 +1,16 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-"""Keras's Adam, updating each variable by one op."""
+"""Keras's Adam, with one op for the update of a variable."""
 
-import numbers
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import keras
-import numpy as np
 import tensorflow as tf
 
-# In 16 bits the kernel's 1 - 0.999 is 0, or a few per cent off.
+from tf_blocksparse.ops._library import library
+
+# In 16 bits Keras's step keeps few digits, which are not worth an op.
 _DTYPES = ("float32", "float64")
-
-
-class _Numbers(NamedTuple):
-    """What the kernel is told, as tensors of the variable's dtype."""
-
-    beta1_power: tf.Tensor
-    beta2_power: tf.Tensor
-    lr: tf.Tensor
-    beta1: tf.Tensor
-    beta2: tf.Tensor
-    epsilon: tf.Tensor
 
 
 @keras.saving.register_keras_serializable(package="tf_blocksparse")
@@ -29,27 +18,26 @@ class Adam(keras.optimizers.Adam):
     """`keras.optimizers.Adam`, in less of a training step's time.
 
     Use it in place of Keras's, whose update consists of a dozen ops, each of
-    which reads and writes the whole variable. This one is TensorFlow's own
-    kernel, one pass over the variable w, its gradient g and the moments m, v:
+    which reads and writes the whole variable. This one passes once over the
+    variable w, its gradient g and its moments m and v:
 
-        m += (1 - beta_1) * (g - m)
-        v += (1 - beta_2) * (g^2 - v)
-        w -= learning_rate * sqrt(1 - beta_2^t) / (1 - beta_1^t)
-             * m / (sqrt(v) + epsilon)
+        m += (g - m) * (1 - beta_1)
+        v += (g^2 - v) * (1 - beta_2)
+        w -= m * learning_rate * sqrt(1 - beta_2^t) / (1 - beta_1^t)
+             / (sqrt(v) + epsilon)
 
-    for the t-th update. It serves dense gradients of float32 and float64
-    variables, on any device, in graphs, eagerly, under `jit_compile` and in
-    distribution strategies. All others take Keras's own step: sparse gradients
-    (of embeddings), 16-bit variables, `amsgrad`, betas that are tensors. What
-    Keras does around an update is Keras's still: `weight_decay`, clipping,
-    averages, accumulated gradients, the scaling of losses. In a graph, all
-    updates wait for all gradients: a variable that the backward pass still
-    reads would have to be copied.
+    for the t-th update, every operation rounded as Keras's ops round it: the
+    results are the same to the last bit. It serves dense gradients of float32
+    and float64 variables on the CPU, in graphs, eagerly and in distribution
+    strategies. All others take Keras's own step: sparse gradients (of
+    embeddings), 16-bit variables, `amsgrad`, other devices, and functions with
+    `jit_compile`, whose compiler fuses it. What Keras does around an update is
+    Keras's still: `weight_decay`, clipping, averages, accumulated gradients,
+    the scaling of losses. The state is that of Keras's Adam, so each loads
+    what the other has saved.
 
-    The state is that of Keras's Adam, so each loads what the other has saved.
-    An update from the same state is the same within 2 units in the last place
-    of w, and 4 of m; in float32 the newest square in v has a factor of
-    1 - 1.3e-5, since the kernel computes 1 - 0.999 in float32.
+    In a graph, all updates wait for all gradients: a variable that the backward
+    pass is still to read would have to be copied.
 
     Args:
       learning_rate: a float, a schedule, or a function without arguments.
@@ -87,6 +75,10 @@ class Adam(keras.optimizers.Adam):
         self, grads: Sequence[Any], trainable_variables: Any = None
     ) -> None:
         """Updates variables by gradients, once all of these are there."""
+        if not self.built and trainable_variables is not None:
+            # A function can't create variables that wait for gradients.
+            with keras.name_scope(self.name, caller=self):
+                self.build(list(trainable_variables))
         values = [
             each.values if isinstance(each, tf.IndexedSlices) else each
             for each in grads
@@ -103,68 +95,68 @@ class Adam(keras.optimizers.Adam):
         if handles is None:
             super().update_step(gradient, variable, learning_rate)
             return
-        told = self._numbers(learning_rate, variable.dtype)
-        tf.raw_ops.ResourceApplyAdam(
-            **handles,
-            **told._asdict(),
-            grad=keras.ops.cast(gradient, variable.dtype),
+        dtype = variable.dtype
+        # All as Keras's step computes it, to the last bit: in float64, it has
+        # the powers of a beta that was float32, but the differences exact.
+        step = keras.ops.cast(self.iterations + 1, dtype)
+        power_1, power_2 = (
+            keras.ops.power(keras.ops.cast(beta, dtype), step)
+            for beta in (self.beta_1, self.beta_2)
+        )
+        rate = keras.ops.cast(learning_rate, dtype)
+        first, second, epsilon = (
+            keras.ops.convert_to_tensor(each, dtype)
+            for each in (1 - self.beta_1, 1 - self.beta_2, self.epsilon)
+        )
+        library.blocksparse_apply_adam(
+            *handles,
+            gradient=keras.ops.cast(gradient, dtype),
+            alpha=rate * keras.ops.sqrt(1 - power_2) / (1 - power_1),
+            first=first,
+            second=second,
+            epsilon=epsilon,
         )
 
-    def _handles(self, gradient: Any, variable: Any) -> dict[str, Any] | None:
-        """The kernel's variables; None where it can't do Keras's step."""
+    def _handles(self, gradient: Any, variable: Any) -> list[Any] | None:
+        """Those of variable, m and v; None where Keras's step is to be taken."""
         if (
             self.amsgrad
             or isinstance(gradient, tf.IndexedSlices)
             or keras.backend.standardize_dtype(variable.dtype) not in _DTYPES
-            # Keras's step would broadcast.
-            or tuple(variable.shape) != tuple(gradient.shape)
-            or not isinstance(self.beta_1, numbers.Real)
-            or not isinstance(self.beta_2, numbers.Real)
+            # Also where Keras's step would broadcast.
+            or tuple(gradient.shape) != tuple(variable.shape)
+            or _is_compiled()
         ):
             return None
         index = self._get_variable_index(variable)
-        found = {
-            "var": _handle(variable),
-            "m": _handle(self._momentums[index]),
-            "v": _handle(self._velocities[index]),
-        }
-        return None if None in found.values() else found
-
-    def _numbers(self, learning_rate: Any, dtype: Any) -> _Numbers:
-        beta_1 = keras.ops.cast(self.beta_1, dtype)
-        beta_2 = keras.ops.cast(self.beta_2, dtype)
-        # As Keras's step has them, in the variable's dtype.
-        step = keras.ops.cast(self.iterations + 1, dtype)
-        power_1 = keras.ops.power(beta_1, step)
-        power_2 = keras.ops.power(beta_2, step)
-        # The kernel makes 1 - beta of a beta that is rounded: for 0.999 in
-        # float32 0.001 * (1 - 1.3e-5). So much smaller is the newest gradient's
-        # share of a moment, which is (1 - beta) / (1 - beta^t) if gradients are
-        # alike, and all of it in the first step. The rate makes up for it.
-        rate = keras.ops.cast(learning_rate, dtype)
-        off_1, off_2 = (
-            _rounding(each, dtype) for each in (self.beta_1, self.beta_2)
-        )
-        if off_1 or off_2:
-            rate *= 1 + off_2 / 2 / (1 - power_2) - off_1 / (1 - power_1)
-        epsilon = keras.ops.cast(self.epsilon, dtype)
-        return _Numbers(power_1, power_2, rate, beta_1, beta_2, epsilon)
-
-
-def _rounding(beta: float, dtype: Any) -> float:
-    """How much more than 1 - beta it is if beta is rounded first."""
-    number = np.dtype(keras.backend.standardize_dtype(dtype)).type
-    return float(number(1) - number(beta)) - (1 - beta)
+        slots = self._momentums[index], self._velocities[index]
+        found = [_handle(each) for each in (variable, *slots)]
+        return None if None in found else found
 
 
 def _handle(variable: Any) -> Any:
-    """The resource of a variable of TensorFlow or Keras; None without one."""
+    """The resource of a variable on the CPU; None of others."""
     if isinstance(variable, keras.Variable):
         variable = variable.value
     if not isinstance(variable, tf.Variable):
         return None
     try:
-        return variable.handle
+        handle = variable.handle
     except (AttributeError, NotImplementedError, ValueError):
         # Variables of a strategy have one for each replica, outside none.
         return None
+    return handle if ":CPU:" in handle.device.upper() else None
+
+
+def _is_compiled() -> bool:
+    """Whether what is being traced goes to XLA, which has no such kernel."""
+    # No public function of TensorFlow tells; its own ops ask in this way.
+    graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
+    while graph is not None:
+        context = graph._get_control_flow_context()
+        while context is not None:
+            if context.IsXLAContext():
+                return True
+            context = context.outer_context
+        graph = getattr(graph, "outer_graph", None)
+    return False

@@ -2,13 +2,11 @@
 #include "cc/tf/kernels/base_op.h"
 
 #include <string>
-#include <utility>
 
 #include "cc/kernels/cpu/matmul.h"
 #include "cc/layout/conv_layout.h"
 #include "cc/tf/kernels/dtypes.h"
-#include "tensorflow/core/framework/device_base.h"
-#include "tensorflow/core/lib/core/threadpool.h"
+#include "cc/tf/kernels/pool.h"
 #include "tensorflow/core/platform/errors.h"
 
 namespace blocksparse {
@@ -83,13 +81,7 @@ absl::Status BaseOp::NoKernel(const Layout& layout) const {
 }
 
 Executor BaseOp::PoolOf(OpKernelContext* ctx) {
-  const auto* pool = ctx->device()->tensorflow_cpu_worker_threads();
-  Executor executor;
-  executor.threads = pool->num_threads;
-  executor.schedule = [workers = pool->workers](std::function<void()> closure) {
-    workers->Schedule(std::move(closure));
-  };
-  return executor;
+  return PoolOfDevice(ctx);
 }
 
 absl::Status BaseOp::AllocateScratch(OpKernelContext* ctx, size_t bytes,

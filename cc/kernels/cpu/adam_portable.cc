@@ -1,0 +1,4 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+#define BLOCKSPARSE_ISA portable
+#define BLOCKSPARSE_VECTOR_BYTES 16
+#include "cc/kernels/cpu/adam_kernel.h"
