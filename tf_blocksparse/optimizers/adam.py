@@ -66,7 +66,7 @@ class Adam(keras.optimizers.Adam):
     >>> from tf_blocksparse.layers import BlockSparseDense
     >>> from tf_blocksparse.optimizers import Adam
     >>> model = keras.Sequential([
-    ...     keras.Input((64,)), BlockSparseDense(64, block_size=16)
+    ...     keras.Input((512,)), BlockSparseDense(512, block_size=16)
     ... ])
     >>> model.compile(Adam(1e-3, weight_decay=1e-4), "mse")
     """
@@ -118,7 +118,7 @@ class Adam(keras.optimizers.Adam):
         )
 
     def _handles(self, gradient: Any, variable: Any) -> list[Any] | None:
-        """Those of variable, m and v; None where Keras's step is to be taken."""
+        """Those of variable, m and v; None where Keras's step is taken."""
         if (
             self.amsgrad
             or isinstance(gradient, tf.IndexedSlices)
