@@ -168,6 +168,7 @@ def test_what_has_an_initializer_of_blocks_becomes_dense():
     np.testing.assert_array_equal(tfbs.densify(layer).kernel, np.eye(8))
 
 
+@pytest.mark.filterwarnings("ignore:.*tf.lite.Interpreter is deprecated")
 def test_a_dense_model_converts_to_litert():
     tf = pytest.importorskip("tensorflow")
     if not hasattr(tf, "lite"):

@@ -2,7 +2,7 @@
 """A new model in which some layers are replaced, and all else is as it was.
 
 `rebuild(model, convert)` is what `sparsify`, `densify` and `compact` have in
-common. `convert(layer)` is asked once for every layer that can be replaced:
+common. `convert(layer)` is asked once for the model and for every layer in it:
 those of functional and sequential models, of models in them, and those that
 other layers hold in attributes, lists or dicts. It returns None for a layer
 that stays, or a `Replacement`:
@@ -24,6 +24,8 @@ that stays, or a `Replacement`:
     >>> from tf_blocksparse.conversion._rebuild import Replacement, rebuild
     >>> model = keras.Sequential([keras.Input((4,)), keras.layers.Dense(2)])
     >>> def doubled(layer):
+    ...     if not isinstance(layer, keras.layers.Dense):
+    ...         return None
     ...     twice = lambda kernel: 2 * kernel
     ...     return Replacement(
     ...         type(layer).from_config(layer.get_config()),
