@@ -244,6 +244,59 @@ def test_a_layer_is_rebuilt_alone():
     assert [v.path for v in new.trainable_variables] == paths
 
 
+class Sum(L.Layer):
+    """Two inputs, and no `build`."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.first = L.Dense(4, name="first")
+        self.second = L.Dense(4, name="second")
+
+    def call(self, x, y):
+        return self.first(x) + self.second(y)
+
+
+class Numbers(keras.Model):
+    """Its call fails with anything but whole numbers that are known."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.hidden = L.Dense(4, name="hidden")
+
+    def call(self, x):
+        if "int" not in str(x.dtype) or isinstance(x, keras.KerasTensor):
+            raise RuntimeError("no number")
+        return self.hidden(keras.ops.cast(x, "float32"))
+
+
+def test_layers_are_built_by_calls_of_all_kinds():
+    layer, x = Sum(name="sum"), normal(2, 3)
+    layer(x, y=x)
+    new = rebuild(layer, doubled)
+    for inner in (layer.first, layer.second):
+        inner.kernel.assign(2 * inner.kernel)
+    equal(layer(x, x), new(x, x))
+    model, x = Numbers(name="numbers"), np.array([[1, 2]])
+    model(x)
+    new = rebuild(model, doubled)
+    model.hidden.kernel.assign(2 * model.hidden.kernel)
+    equal(model(x), new(x))
+
+
+def test_a_wrapper_that_needs_the_kernel_keeps_it():
+    model = keras.Sequential(
+        [
+            keras.Input((5, 8)),
+            L.TimeDistributed(L.Dense(4)),
+            L.SpectralNormalization(L.Dense(4)),
+        ]
+    )
+    assert [each.obstacle for each in replaceable(model)] == [
+        None,
+        "SpectralNormalization changes its kernel",
+    ]
+
+
 def test_names_of_variables_tell_the_inner_layer():
     layer = L.MultiHeadAttention(2, 3)
     layer(normal(1, 2, 4), normal(1, 2, 4))

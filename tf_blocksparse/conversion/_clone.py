@@ -140,7 +140,7 @@ class Cloner:
         """Builds a new layer as the old one was, and those in it."""
         self._new[id(old)] = new
         if old.built and not new.built:
-            self._build_one(old, new)
+            _build_one(old, new)
         if self.replacement(old) is None:
             _name_alike(old, new)
             for place, each in inner_layers(old):
@@ -155,20 +155,45 @@ class Cloner:
                     )
                 self._build(each, other)
 
-    def _build_one(self, old: Any, new: Any) -> None:
-        config = old.get_build_config()
-        shape = (config or {}).get("input_shape")
-        is_plain = type(new).build is keras.layers.Layer.build
-        if is_plain and shape is not None and inner_layers(new):
-            # Keras builds it by calling it, which its build does not do.
-            new(
-                keras.tree.map_shape_structure(
-                    lambda each: keras.KerasTensor(each, new.compute_dtype),
-                    shape,
-                )
+
+def _build_one(old: Any, new: Any) -> None:
+    config = old.get_build_config()
+    if not config:
+        return
+    is_plain = type(new).build is keras.layers.Layer.build
+    if is_plain and inner_layers(new):
+        _build_by_call(new, config)
+    else:
+        new.build_from_config(config)
+
+
+def _build_by_call(layer: Any, config: dict[str, Any]) -> None:
+    """As Keras builds a layer without a `build`: by calling it.
+
+    If that fails, its inner layers are built one by one, which is as good, but
+    the names of their weights don't tell the layer that holds them.
+    """
+    # Keras has stored shapes only.
+    for dtype in (layer.compute_dtype, "int32"):
+
+        def tensors(shape: Any, dtype: str = dtype) -> Any:
+            return keras.tree.map_shape_structure(
+                lambda each: keras.KerasTensor(each, dtype), shape
             )
-        elif config:
-            new.build_from_config(config)
+
+        names = {
+            name.removesuffix("_shape"): tensors(shape)
+            for name, shape in config.get("shapes_dict", {}).items()
+        }
+        inputs = [tensors(config["input_shape"])] if not names else []
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            try:
+                layer(*inputs, **names)
+                return
+            except Exception:
+                # Whatever a call does with inputs that are no numbers.
+                continue
 
 
 def _name_alike(old: Any, new: Any) -> None:

@@ -58,6 +58,8 @@ def replaceable(
 
 
 def _obstacle(layer: Any, fresh: Any, place: _inner_layers.Place) -> str | None:
+    if isinstance(layer, keras.layers.SpectralNormalization):
+        return "SpectralNormalization changes its kernel"
     if fresh.built and any(each.built for each in _parts(fresh)):
         return f"{type(layer).__name__} builds it in __init__"
     if _inner_layers.layer_at(fresh, place) is None:

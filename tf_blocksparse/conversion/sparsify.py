@@ -9,11 +9,11 @@ import numpy as np
 
 from tf_blocksparse import _arguments
 from tf_blocksparse.conversion import (
-    _attention,
     _criteria,
     _distribution,
     _measure,
     _plan,
+    _sparse,
     _twins,
 )
 from tf_blocksparse.conversion._policy import Policy
@@ -131,11 +131,9 @@ def sparsify(
 
     def convert(layer: Any) -> Replacement | None:
         parts = by_root.get(id(layer))
-        if parts is None:
-            return None
-        if _attention.is_attention(layer):
-            return _sparse_attention(layer, parts, gate)
-        return _sparse_layer(layer, parts[0], gate)
+        return (
+            None if parts is None else _sparse.replacement(layer, parts, gate)
+        )
 
     new = rebuild(model, convert)
     if not return_report:
@@ -175,16 +173,11 @@ def _changes(weight: _plan.Weight, gate: str | None) -> bool:
     if (
         _twins.is_sparse(layer)
         and weight.layout == layer.layout
-        and _gate(layer, gate) == layer.gate
+        and _sparse.gate_of(layer, gate) == layer.gate
     ):
         weight.reason = f"already {layer.layout.sparsity:.1%} sparse"
         return False
     return True
-
-
-def _gate(layer: Any, gate: str | None) -> str | None:
-    """A prunable layer stays so."""
-    return gate or getattr(layer, "gate", None)
 
 
 def _warn_of_nothing(weights: list[_plan.Weight]) -> None:
@@ -195,52 +188,6 @@ def _warn_of_nothing(weights: list[_plan.Weight]) -> None:
         "other block sizes or skip_unprofitable=False may",
         stacklevel=3,
     )
-
-
-def _blocks_of(weight: _plan.Weight) -> Callable[[Any], Any]:
-    """The blocks that are kept, from an array like the old weight."""
-    part, layout = weight.part, weight.layout
-    return lambda array: layout.gather(part.kernel(np.asarray(array)))
-
-
-def _sparse_layer(
-    layer: Any, weight: _plan.Weight, gate: str | None
-) -> Replacement:
-    new = _twins.sparse_twin(layer, weight.layout, _gate(layer, gate))
-    blocks = _blocks_of(weight)
-    values = {"blocks": blocks(weight.part.weight())}
-    if new.gate == "mask":
-        values["gate"] = np.ones(weight.layout.nnz, np.bool_)
-    return Replacement(
-        new, values, {"blocks": (weight.part.weight_name, blocks)}
-    )
-
-
-def _sparse_attention(
-    layer: Any, weights: list[_plan.Weight], gate: str | None
-) -> Replacement:
-    layouts: dict[str, Any] = {}
-    values: dict[str, Any] = {}
-    slot_maps = {}
-    gate = _gate(layer, gate)
-    changed = {weight.name: weight for weight in weights}
-    for name, each in _attention.projections(layer).items():
-        weight = changed.get(name)
-        if weight is None:
-            sparse = _twins.is_sparse(each)
-            layouts[name] = each.layout if sparse else "dense"
-            continue
-        blocks = _blocks_of(weight)
-        layouts[name] = weight.layout
-        values[f"{name}/blocks"] = blocks(weight.part.weight())
-        slot_maps[f"{name}/blocks"] = (
-            f"{name}/{weight.part.weight_name}",
-            blocks,
-        )
-        if gate == "mask":
-            values[f"{name}/gate"] = np.ones(weight.layout.nnz, np.bool_)
-    new = _attention.with_layouts(layer, layouts, gate)
-    return Replacement(new, values, slot_maps)
 
 
 def _told(weight: _plan.Weight, times: Any) -> LayerReport:
