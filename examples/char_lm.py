@@ -29,6 +29,7 @@ import numpy as np
 import tensorflow as tf
 from absl import app, flags
 
+import tf_blocksparse
 from tf_blocksparse import layers
 
 _WIDTH = flags.DEFINE_integer("width", 4096, "Units of a hidden layer.")
@@ -44,6 +45,9 @@ _EMBEDDING = flags.DEFINE_integer("embedding", 32, "Features of a character.")
 # Between the best of the three: 1e-3 for wide dense layers, 2e-3 for narrow
 # ones, 3e-3 for sparse ones, whose units have fewer inputs.
 _RATE = flags.DEFINE_float("learning_rate", 2e-3, "Adam's learning rate.")
+_OPTIMIZER = flags.DEFINE_enum(
+    "optimizer", "keras", ["keras", "tf_blocksparse"], "Whose Adam trains all."
+)
 _HELD_OUT = flags.DEFINE_integer("held_out", 8192, "Characters to test on.")
 _SEED = flags.DEFINE_integer("seed", 1, "Seed of weights, layouts, batches.")
 _OUTPUT = flags.DEFINE_string(
@@ -159,8 +163,9 @@ def make_model(
             keras.layers.Dense(characters),
         ]
     )
+    library = {"keras": keras, "tf_blocksparse": tf_blocksparse}
     model.compile(
-        keras.optimizers.Adam(_RATE.value),
+        library[_OPTIMIZER.value].optimizers.Adam(_RATE.value),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     )
     return model

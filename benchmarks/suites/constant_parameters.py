@@ -113,7 +113,10 @@ def _layer(
     from tf_blocksparse.layers import BlockSparseDense
 
     layer = BlockSparseDense(
-        features, block_size=block_size, sparsity=1 - density
+        features,
+        use_bias=False,
+        block_size=block_size,
+        sparsity=1 - density,
     )
     layer.build((rows, features))
     x, dy = (tf.random.normal((rows, features), seed=i) for i in (1, 2))
@@ -143,7 +146,7 @@ def markdown(lines: Sequence[dict[str, Any]], run: dict[str, Any]) -> str:
     worst = max(line["ms"] / line["narrow_ms"] for line in lines)
     text = table.paragraph(
         f"A layer as wide as its input, {case['features']} features and up to "
-        f"{len(_DENSITIES)} times as many, {case['rows']} rows, "
+        f"{len(_DENSITIES)} times as many, no bias, {case['rows']} rows, "
         f"{threads_title(lines[0]['threads'])}; medians of {run['rounds']} "
         "rounds. Training is forward and backward, with all gradients. The "
         f"slowest takes {worst:.2f} times as long as at width 1x; at most "

@@ -26,6 +26,7 @@ def test_compares_saves_and_writes_in_a_new_process(tmp_path):
         "--sparsity=0.75",
         "--block_size=8",
         "--steps=5",
+        "--optimizer=tf_blocksparse",
         "--seconds=0.1",
         "--batch=8",
         "--held_out=64",
