@@ -80,9 +80,7 @@ absl::Status BaseOp::NoKernel(const Layout& layout) const {
       NameOf(isa_), "); cast one of them");
 }
 
-Executor BaseOp::PoolOf(OpKernelContext* ctx) {
-  return PoolOfDevice(ctx);
-}
+Executor BaseOp::PoolOf(OpKernelContext* ctx) { return PoolOfDevice(ctx); }
 
 absl::Status BaseOp::AllocateScratch(OpKernelContext* ctx, size_t bytes,
                                      Tensor* holder, void** scratch) {
