@@ -109,47 +109,57 @@ def test_other_layers_that_stay():
     batch = keras.Model(
         inputs := keras.Input((5, 8), batch_size=2), kernel(inputs)
     )
-    attention = layer_model(Twice(L.GroupQueryAttention(8, 2, 1)), (5, 8))
     for model, reason in (
         (grouped, "2 groups are not of whole blocks"),
         (batch, "the kernel of abc,acd->abd is no matrix"),
-        (attention, "no block-sparse twin of GroupedQueryAttention"),
+        (attending(OwnAttention(2, 8)), "class of its own, made from Multi"),
     ):
         with pytest.warns(UserWarning, match="sparsify replaced no layer"):
             _, report = tfbs.sparsify(model, 0.5, 4, return_report=True, **ALL)
-        assert report.layers[0].reason == reason
+        assert reason in report.layers[0].reason
 
 
-class Twice(L.Layer):
-    """Attention of a tensor to itself."""
+class OwnAttention(L.MultiHeadAttention):
+    """It could do anything."""
 
-    def __init__(self, layer, **kwargs):
-        super().__init__(**kwargs)
-        self.layer = layer
 
-    def build(self, shape):
-        if not self.layer.built:
-            self.layer.build(shape, shape)
+def attending(layer):
+    inputs = keras.Input((5, 16), dtype=layer.compute_dtype)
+    return keras.Model(inputs, layer(inputs, inputs))
 
-    def call(self, x):
-        return self.layer(x, x)
 
-    def get_config(self):
-        layer = keras.saving.serialize_keras_object(self.layer)
-        return {**super().get_config(), "layer": layer}
-
-    @classmethod
-    def from_config(cls, config):
-        layer = keras.saving.deserialize_keras_object(config.pop("layer"))
-        return cls(layer, **config)
+def test_attention_of_groups():
+    layer = L.GroupQueryAttention(8, 4, 2, dtype="float64", name="gqa")
+    model = attending(layer)
+    new, report = tfbs.sparsify(model, 0.5, 8, return_report=True, **ALL)
+    sparse = new.get_layer("gqa")
+    assert type(sparse) is layers.BlockSparseGroupQueryAttention
+    assert [row.shape for row in report.layers] == [
+        (16, 32), (16, 16), (16, 16), (32, 16),
+    ]  # fmt: skip
+    x = normal(2, 5, 16)
+    dense = tfbs.densify(new)
+    assert type(dense.get_layer("gqa")) is L.GroupQueryAttention
+    np.testing.assert_allclose(
+        models.outputs(new, x), models.outputs(dense, x), rtol=1e-12
+    )
+    names = ("query", "key", "value", "attention_output")
+    for name, each in sparse.projections().items():
+        assert name in names
+        was, now = (
+            getattr(m.get_layer("gqa"), f"_{name}_dense".replace(
+                "attention_", "")).kernel.numpy()
+            for m in (model, dense)
+        )  # fmt: skip
+        mask = models.expanded(each.layout).reshape(was.shape)
+        np.testing.assert_array_equal(now, was * mask)
 
 
 def test_attention():
-    inputs = keras.Input((5, 16), dtype="float64")
     layer = L.MultiHeadAttention(
         2, 8, use_gate=True, output_shape=6, dtype="float64", name="mha"
     )
-    model = keras.Model(inputs, layer(inputs, inputs))
+    model = attending(layer)
     new, report = tfbs.sparsify(
         model, {"mha/key": None, "*": 0.5}, 8, return_report=True, **ALL
     )

@@ -12,12 +12,14 @@ import pytest
 from tf_blocksparse import BlockLayout
 from tf_blocksparse.layers import (
     BlockSparseEinsumDense,
+    BlockSparseGroupQueryAttention,
     BlockSparseMultiHeadAttention,
 )
 
 RNG = np.random.default_rng(0)
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 SPARSE = {"block_size": 8, "sparsity": 0.5, "layout_seed": 3}
+OURS = ("block_size", "sparsity", "layouts", "layout_seed", "gate")
 # Arguments, shapes of query and value.
 CASES = [
     ({}, (2, 5, 16), (2, 7, 24)),
@@ -31,7 +33,7 @@ CASES = [
 def twin(layer, query, value):
     """Keras's layer with the weights of a built block-sparse one."""
     config = layer.get_config()
-    for name in ("block_size", "sparsity", "layouts", "layout_seed", "gate"):
+    for name in OURS:
         del config[name]
     dense = keras.layers.MultiHeadAttention.from_config(config)
     dense.build(query.shape, value.shape)
@@ -79,6 +81,31 @@ def test_equals_keras(arguments, query, value):
                 dense(query, value, **causal),
                 **tolerance,
             )
+
+
+def test_groups_of_queries_equal_keras():
+    layer = BlockSparseGroupQueryAttention(
+        8, 4, 2, bias_initializer="normal", dtype="float64", **SPARSE
+    )
+    query, value = RNG.normal(size=(2, 5, 16)), RNG.normal(size=(2, 7, 16))
+    y = layer(query, value)
+    config = layer.get_config()
+    for name in OURS:
+        del config[name]
+    dense = keras.layers.GroupQueryAttention.from_config(config)
+    dense.build(query.shape, value.shape)
+    for sparse, each in zip(
+        layer.projections().values(),
+        (dense._query_dense, dense._key_dense, dense._value_dense,
+         dense._output_dense),
+        strict=True,
+    ):  # fmt: skip
+        assert type(sparse) is BlockSparseEinsumDense
+        matrix = sparse.layout.to_dense(sparse.blocks.numpy())
+        each.set_weights([sparse.matrix_kernel(matrix), sparse.bias.numpy()])
+    np.testing.assert_allclose(y, dense(query, value), rtol=1e-12, atol=1e-12)
+    again = BlockSparseGroupQueryAttention.from_config(layer.get_config())
+    assert again.get_config() == layer.get_config()
 
 
 def test_projections_are_block_sparse():

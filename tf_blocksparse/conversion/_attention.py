@@ -7,44 +7,55 @@ from typing import Any
 import keras
 
 from tf_blocksparse.conversion._config_copy import config_copy
-from tf_blocksparse.layers import BlockSparseMultiHeadAttention
+from tf_blocksparse.layers import (
+    BlockSparseGroupQueryAttention,
+    BlockSparseMultiHeadAttention,
+)
+from tf_blocksparse.layers._sparse_projections import (
+    ATTRIBUTES,
+    SparseProjections,
+)
 
-_Keras = keras.layers.MultiHeadAttention
+_TWINS = (
+    (keras.layers.MultiHeadAttention, BlockSparseMultiHeadAttention),
+    (keras.layers.GroupQueryAttention, BlockSparseGroupQueryAttention),
+)
 
 
 def is_attention(layer: Any) -> bool:
     """Whether a layer makes projections in `build`, as attention does."""
-    return isinstance(layer, (_Keras, keras.layers.GroupQueryAttention))
+    return any(isinstance(layer, dense) for dense, _ in _TWINS)
+
+
+def is_sparse(layer: Any) -> bool:
+    """Whether it is attention of this library."""
+    return isinstance(layer, SparseProjections)
 
 
 def obstacle(layer: Any) -> str | None:
     """Why its projections cannot be sparse; None if they can."""
-    if type(layer) in (_Keras, BlockSparseMultiHeadAttention):
+    if any(type(layer) in twins for twins in _TWINS):
         return None if layer.built else "not built"
-    if isinstance(layer, _Keras):
-        return "a class of its own, made from MultiHeadAttention"
-    return f"no block-sparse twin of {type(layer).__name__}"
+    dense, _ = _twins_of(layer)
+    return f"a class of its own, made from {dense.__name__}"
+
+
+def _twins_of(layer: Any) -> tuple[Any, Any]:
+    return next(twins for twins in _TWINS if isinstance(layer, twins[0]))
 
 
 def projections(layer: Any) -> dict[str, Any]:
     """The layers that project query, key, value and the result."""
-    if isinstance(layer, BlockSparseMultiHeadAttention):
-        return layer.projections()
-    # Private: a layer with `use_gate` tells all others but that one.
-    gate = getattr(layer, "_gate_dense", None)
-    found = (
-        layer.query_dense,
-        layer.key_dense,
-        layer.value_dense,
-        gate,
-        layer.output_dense,
-    )
-    return {each.name: each for each in found if each is not None}
+    found = {
+        name: getattr(layer, attribute, None)
+        for name, attribute in ATTRIBUTES.items()
+    }
+    return {name: each for name, each in found.items() if each is not None}
 
 
 def with_layouts(
     layer: Any, layouts: Mapping[str, Any], gate: str | None
-) -> BlockSparseMultiHeadAttention:
+) -> Any:
     """Attention like `layer` with these layouts, not built.
 
     Args:
@@ -54,7 +65,7 @@ def with_layouts(
     """
     return config_copy(
         layer,
-        kind=BlockSparseMultiHeadAttention,
+        kind=_twins_of(layer)[1],
         # Not in Keras's config. Private: it can only be given.
         flash_attention=layer._flash_attention or None,
         layouts={
@@ -65,11 +76,11 @@ def with_layouts(
     )
 
 
-def dense_twin(layer: BlockSparseMultiHeadAttention) -> Any:
+def dense_twin(layer: Any) -> Any:
     """Attention of Keras like a block-sparse one, not built."""
     return config_copy(
         layer,
-        kind=_Keras,
+        kind=_twins_of(layer)[0],
         leave_out=(
             "block_size",
             "sparsity",

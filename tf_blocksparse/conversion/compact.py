@@ -7,13 +7,10 @@ import numpy as np
 import numpy.typing as npt
 
 from tf_blocksparse import _arguments, _packed
-from tf_blocksparse.conversion import _criteria
+from tf_blocksparse.conversion import _attention, _criteria
 from tf_blocksparse.conversion._config_copy import config_copy
 from tf_blocksparse.conversion._rebuild import Replacement, rebuild
 from tf_blocksparse.layers._block_sparse_layer import BlockSparseLayer
-from tf_blocksparse.layers.block_sparse_multi_head_attention import (
-    BlockSparseMultiHeadAttention,
-)
 from tf_blocksparse.layout import BlockLayout
 
 
@@ -77,7 +74,7 @@ def compact(
             return None
         if isinstance(layer, BlockSparseLayer):
             return _smaller(layer, keep_gate, drop_zero)
-        if isinstance(layer, BlockSparseMultiHeadAttention):
+        if _attention.is_sparse(layer):
             return _smaller_attention(layer, keep_gate, drop_zero)
         return None
 
@@ -109,7 +106,7 @@ def _smaller(
 
 
 def _smaller_attention(
-    layer: BlockSparseMultiHeadAttention, keep_gate: bool, drop_zero: bool
+    layer: Any, keep_gate: bool, drop_zero: bool
 ) -> Replacement | None:
     """The same of attention, whose `build` makes its block-sparse layers."""
     projections = layer.projections()

@@ -8,7 +8,6 @@ import numpy as np
 
 from tf_blocksparse.conversion import _attention, _parts, _twins
 from tf_blocksparse.conversion._rebuild import Replacement, rebuild
-from tf_blocksparse.layers import BlockSparseMultiHeadAttention
 
 
 def densify(model: Any) -> Any:
@@ -16,7 +15,7 @@ def densify(model: Any) -> Any:
 
     Use it to export a model to where this library is not: LiteRT, ONNX, a
     server without the op library. Each block-sparse layer becomes `Dense`,
-    `EinsumDense`, `Conv1D` and so on, or `MultiHeadAttention`, with the weight
+    `EinsumDense`, `Conv1D` and so on, or attention, with the weight
     that `ops.to_dense` gives; blocks are multiplied by their gates. Slots of
     the optimizer are carried over, with zeros where no block exists, and the
     new model is compiled as the given one was. Outputs are the same to
@@ -48,7 +47,7 @@ def densify(model: Any) -> Any:
     def convert(layer: Any) -> Replacement | None:
         if not layer.built:
             return None
-        if isinstance(layer, BlockSparseMultiHeadAttention):
+        if _attention.is_sparse(layer):
             return _dense_attention(layer)
         if _twins.is_sparse(layer):
             change = _kernel_of(layer)
@@ -84,7 +83,7 @@ def _gated(layer: Any) -> Any:
     return product.astype(blocks.dtype)
 
 
-def _dense_attention(layer: BlockSparseMultiHeadAttention) -> Replacement:
+def _dense_attention(layer: Any) -> Replacement:
     values = {}
     slot_maps = {}
     for name, each in layer.projections().items():

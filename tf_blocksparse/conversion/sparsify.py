@@ -43,10 +43,10 @@ def sparsify(
     is missed; or with `gate="mask"` and `sparsity=0.0` before `callbacks.
     BlockPruning` cuts off a little at a time. `Dense`, `EinsumDense`,
     `Conv1D`, `2D`, `3D`, transposed convolutions and the projections of
-    `MultiHeadAttention` become block-sparse twins, wherever they are: in
-    functional, sequential and subclassed models, in models in these, and in
-    layers that make them in `__init__`. Block-sparse layers with a smaller
-    sparsity lose further blocks.
+    `MultiHeadAttention` and `GroupQueryAttention` become block-sparse twins,
+    wherever they are: in functional, sequential and subclassed models, in
+    models in these, and in layers that make them in `__init__`. Block-sparse
+    layers with a smaller sparsity lose further blocks.
 
     The new model's outputs equal, to rounding, those of the given one with
     zeros in the places of the blocks that are left out. Names, biases, other

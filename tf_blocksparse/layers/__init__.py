@@ -16,6 +16,7 @@ from tf_blocksparse.layers.block_sparse_einsum_dense import (
     BlockSparseEinsumDense,
 )
 from tf_blocksparse.layers.block_sparse_multi_head_attention import (
+    BlockSparseGroupQueryAttention,
     BlockSparseMultiHeadAttention,
 )
 from tf_blocksparse.layers.concrete_gate import ConcreteGate
@@ -30,6 +31,7 @@ __all__ = [
     "BlockSparseConv3DTranspose",
     "BlockSparseDense",
     "BlockSparseEinsumDense",
+    "BlockSparseGroupQueryAttention",
     "BlockSparseMultiHeadAttention",
     "ConcreteGate",
     "EdgeBias",
