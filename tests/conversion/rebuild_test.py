@@ -195,6 +195,19 @@ def test_vocabularies_and_adapted_numbers_are_kept():
     equal(model(x), rebuild(model, nothing)(x))
 
 
+def test_functions_of_a_lambda_are_kept():
+    layer = L.Lambda(
+        lambda x, by: x[:, ::by],
+        output_shape=lambda shape: (shape[0], shape[1] // 2),
+        arguments={"by": 2},
+    )
+    model = keras.Sequential([keras.Input((4,)), layer])
+    new = rebuild(model, nothing)
+    assert new.layers[0].compute_output_shape((7, 8)) == (7, 4)
+    x = normal(3, 4)
+    equal(model(x), new(x))
+
+
 def test_structures_of_inputs_and_outputs_are_kept():
     a = keras.Input((4,), name="a", dtype="float64")
     b = keras.Input((4,), name="b", batch_size=3)

@@ -65,7 +65,7 @@ def test_subclassed_models_and_layers_that_hold_layers():
     masked = models.mask_like(model, new)
     # LayerNormalization divides.
     np.testing.assert_allclose(
-        models.outputs(new, x), models.outputs(masked, x), rtol=1e-4
+        models.outputs(new, x), models.outputs(masked, x), rtol=1e-4, atol=1e-5
     )
 
 
@@ -109,7 +109,11 @@ def test_other_layers_that_stay():
     batch = keras.Model(
         inputs := keras.Input((5, 8), batch_size=2), kernel(inputs)
     )
+    quantized = L.Dense(8, name="layer")
+    quantized.build((None, 8))
+    quantized.quantize("int8")
     for model, reason in (
+        (layer_model(quantized, (8,)), "quantized to int8"),
         (grouped, "2 groups are not of whole blocks"),
         (batch, "the kernel of abc,acd->abd is no matrix"),
         (attending(OwnAttention(2, 8)), "class of its own, made from Multi"),
@@ -128,6 +132,15 @@ def attending(layer):
     return keras.Model(inputs, layer(inputs, inputs))
 
 
+def test_flash_attention_is_kept():
+    layer = L.MultiHeadAttention(2, 8, flash_attention=True)
+    layer.build((None, 5, 16), (None, 5, 16))
+    new = tfbs.sparsify(layer, 0.5, 8, **ALL)
+    # Not in Keras's config.
+    assert new._flash_attention
+    assert tfbs.densify(new)._flash_attention
+
+
 def test_attention_of_groups():
     layer = L.GroupQueryAttention(8, 4, 2, dtype="float64", name="gqa")
     model = attending(layer)
@@ -141,7 +154,7 @@ def test_attention_of_groups():
     dense = tfbs.densify(new)
     assert type(dense.get_layer("gqa")) is L.GroupQueryAttention
     np.testing.assert_allclose(
-        models.outputs(new, x), models.outputs(dense, x), rtol=1e-12
+        models.outputs(new, x), models.outputs(dense, x), rtol=1e-12, atol=1e-12
     )
     names = ("query", "key", "value", "attention_output")
     for name, each in sparse.projections().items():
@@ -175,7 +188,10 @@ def test_attention():
     x = normal(2, 5, 16)
     masked = models.mask_like(model, new)
     np.testing.assert_allclose(
-        models.outputs(new, x), models.outputs(masked, x), rtol=1e-12
+        models.outputs(new, x),
+        models.outputs(masked, x),
+        rtol=1e-12,
+        atol=1e-12,
     )
     assert type(sparse.output_dense) is L.EinsumDense  # 6 outputs
     again = tfbs.sparsify(new, {"mha/query": 0.75}, 8, **ALL)

@@ -195,6 +195,15 @@ def test_a_sparse_layer_is_pruned_further(gate):
     assert report.layers[0].got == 0.75
 
 
+def test_a_mask_is_added():
+    model = models.with_integers(layer_model(L.Dense(32, name="layer"), (32,)))
+    half = tfbs.sparsify(model, 0.5, 4, **ALL)
+    new = tfbs.sparsify(half, 0.0, 4, gate="mask", **ALL).get_layer("layer")
+    assert new.layout == half.get_layer("layer").layout
+    assert new.gate_mask.numpy().all()
+    np.testing.assert_array_equal(new.blocks, half.get_layer("layer").blocks)
+
+
 def test_closed_blocks_are_not_kept():
     model = models.with_integers(layer_model(L.Dense(8, name="layer"), (8,)))
     full = tfbs.sparsify(model, 0.0, 4, gate="mask", **ALL)

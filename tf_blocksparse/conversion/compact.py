@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from tf_blocksparse import _arguments, _packed
-from tf_blocksparse.conversion import _attention, _criteria
+from tf_blocksparse import _arguments
+from tf_blocksparse.conversion import _attention, _criteria, _parts
 from tf_blocksparse.conversion._config_copy import config_copy
 from tf_blocksparse.conversion._rebuild import Replacement, rebuild
 from tf_blocksparse.layers._block_sparse_layer import BlockSparseLayer
@@ -139,7 +139,7 @@ def _part(layer: BlockSparseLayer, keep_gate: bool, drop_zero: bool) -> _Part:
     if drop_zero:
         real = _criteria.without_padding(blocks, layer.layout)
         kept = kept & real.any(axis=tuple(range(1, real.ndim)))
-    layout = _with_blocks(layer.layout, kept)
+    layout = _parts.subset(layer.layout, kept)
     values: dict[str, Any] = {"blocks": blocks[kept]}
     if keep_gate and layer.gate is not None:
         values["gate"] = np.ones(layout.nnz, np.bool_)
@@ -165,15 +165,3 @@ def _open_blocks(
     ones = (1,) * (blocks.ndim - 1)
     product = blocks.astype(wide) * gate.reshape(-1, *ones)
     return product.astype(blocks.dtype), gate != 0
-
-
-def _with_blocks(
-    layout: BlockLayout, kept: npt.NDArray[np.bool_]
-) -> BlockLayout:
-    """The layout of some of a layout's blocks; their order is the same."""
-    inputs, outputs = _packed.places(layout.packed, layout.packed_grid)
-    mask = np.zeros(layout.packed_grid, np.bool_)
-    mask[inputs[kept], outputs[kept]] = True
-    return BlockLayout(
-        _packed.taps_of(mask, layout.taps), layout.block_size, *layout.shape
-    )
