@@ -22,7 +22,7 @@ _BLOCK_SIZES = (16, 32)
 # Of the widths 1x to 8x, in per cent, as in the paper.
 _DENSITIES = (100, 25.62, 11.25, 6.56, 4.25, 2.71, 1.96, 1.41)
 _PASSES = ("forward", "training")
-# How many times the time of width 1x is asked for.
+# Times the time of width 1x that no width shall exceed.
 MOST = 1.5
 # Of the flags, whose defaults are 4096 and 128: 2560 and 64.
 _FEATURES_SHARE = 5, 8
@@ -149,8 +149,8 @@ def markdown(lines: Sequence[dict[str, Any]], run: dict[str, Any]) -> str:
         f"{len(_DENSITIES)} times as many, no bias, {case['rows']} rows, "
         f"{threads_title(lines[0]['threads'])}; medians of {run['rounds']} "
         "rounds. Training is forward and backward, with all gradients. The "
-        f"slowest takes {worst:.2f} times as long as at width 1x; at most "
-        f"{MOST} is asked for."
+        f"slowest takes {worst:.2f} times as long as at width 1x; the goal is "
+        f"at most {MOST}."
     )
     titles = ["width", "features", "density", "block", "weights, million"]
     for name in _PASSES:
