@@ -259,7 +259,7 @@ namespace cuda {
 
 int ThreadIndex() { return emulator::block.thread_index(); }
 
-int64_t BlockIndex() { return emulator::block.index(); }
+int32_t BlockIndex() { return static_cast<int32_t>(emulator::block.index()); }
 
 unsigned char* SharedMemory() { return emulator::block.shared(); }
 

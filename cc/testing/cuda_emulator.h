@@ -103,7 +103,7 @@ namespace cuda {
 struct Tf32 {};
 
 int ThreadIndex();
-int64_t BlockIndex();
+int32_t BlockIndex();
 unsigned char* SharedMemory();
 
 inline void SyncThreads(const char* file = __builtin_FILE(),

@@ -1,0 +1,395 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// Every row of the tables of CUDA kernels against the reference, run by the
+// emulator in both of its orders: exact on small integers, then within a
+// derived tolerance, on guarded and poisoned memory.
+#include <gtest/gtest.h>
+#include <sys/mman.h>
+
+#include <algorithm>
+#include <cmath>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "cc/base/round_up.h"
+#include "cc/kernels/cuda/kernel_table.h"
+#include "cc/kernels/cuda/matmul.h"
+#include "cc/testing/case.h"
+#include "cc/testing/cuda_emulator.h"
+
+namespace blocksparse {
+namespace cuda {
+namespace {
+
+using emulator::Order;
+
+// Few multiprocessors: what is cut in parts to fill more is tested on its own.
+constexpr Device kDevice = {80, 2, true};
+constexpr Order kOrders[] = {Order::kTogether, Order::kAhead};
+
+// Memory that begins as aligned as the GPU's, and ends at a guard page.
+class Scratch {
+ public:
+  explicit Scratch(size_t bytes)
+      : buffer_(RoundUp(static_cast<int64_t>(bytes), kScratchAlignment)) {}
+  void* data() const { return buffer_.data(); }
+
+ private:
+  GuardedBuffer buffer_;
+};
+
+// Both return what went wrong.
+std::string RunWith(const MatmulKernel& kernel, const MatmulProblem& problem,
+                    const Device& device = kDevice) {
+  MatmulPlan plan;
+  std::string error = PlanMatmulWith(kernel, problem, device, &plan);
+  if (!error.empty()) return error;
+  const Scratch scratch(plan.scratch_bytes);
+  return RunMatmul(problem, plan, scratch.data(), nullptr);
+}
+
+std::string RunWith(const SampledMatmulKernel& kernel,
+                    const SampledMatmulProblem& problem,
+                    const Device& device = kDevice) {
+  SampledMatmulPlan plan;
+  std::string error = PlanSampledMatmulWith(kernel, problem, device, &plan);
+  if (!error.empty()) return error;
+  const Scratch scratch(plan.scratch_bytes);
+  return RunSampledMatmul(problem, plan, scratch.data(), nullptr);
+}
+
+std::string Check(Case* test, const MatmulKernel& kernel, double ulps,
+                  const Device& device = kDevice) {
+  std::string error;
+  const std::string difference = test->CheckMatmul(
+      [&](const MatmulProblem& p) { error = RunWith(kernel, p, device); },
+      ulps);
+  return error.empty() ? difference : error;
+}
+
+std::string Check(Case* test, const SampledMatmulKernel& kernel, double ulps,
+                  const Device& device = kDevice) {
+  std::string error;
+  const std::string difference = test->CheckSampled(
+      [&](const SampledMatmulProblem& p) {
+        error = RunWith(kernel, p, device);
+      },
+      ulps);
+  return error.empty() ? difference : error;
+}
+
+const MatmulProblem& ProblemOf(const Case& test, const MatmulKernel&) {
+  return test.matmul();
+}
+const SampledMatmulProblem& ProblemOf(const Case& test,
+                                      const SampledMatmulKernel&) {
+  return test.sampled();
+}
+
+struct BlockSize {
+  int32_t inputs;
+  int32_t outputs;
+};
+constexpr BlockSize kBlockSizes[] = {
+    {8, 8},  {16, 16}, {32, 32}, {64, 64}, {128, 128}, {1, 1},  {5, 7},
+    {8, 16}, {32, 8},  {64, 16}, {24, 40}, {16, 128},  {20, 12}};
+// Around a tile of rows, some of them multiples of 8: features first, lines of
+// x are pieces of 16 bytes then.
+constexpr int64_t kRows[] = {1, 8, 17, 64, 129, 136, 0};
+
+// All layouts, block sizes and rows with what else a problem has changing
+// along, so that each pair of settings meets somewhere.
+std::vector<CaseShape> Shapes() {
+  std::vector<CaseShape> shapes;
+  int turn = 0;
+  for (const LayoutKind& kind : LayoutKinds()) {
+    for (const BlockSize& block : kBlockSizes) {
+      for (int side = 0; side < 4; ++side) {
+        // Beyond the edge now and then, by 8 features, or by one.
+        const int beyond = turn % 5 == 1 ? 1 : (turn % 3 == 1 ? 8 : 0);
+        CaseShape shape{&kind,
+                        std::max(1, block.inputs * 3 - beyond),
+                        std::max(1, block.outputs * 4 - beyond),
+                        block.inputs,
+                        block.outputs,
+                        kRows[turn % std::size(kRows)]};
+        shape.transpose = side & 1;
+        shape.features_first = side & 2;
+        shape.gate = static_cast<GateKind>(turn % 11 < 8 ? 0 : turn % 11 - 8);
+        shape.bias = (turn / 2 + side) % 2;
+        shape.preactivation = turn % 5 == 0;
+        shape.activation =
+            turn % 4 == 0 ? Activation::kRelu : Activation::kNone;
+        shapes.push_back(shape);
+        ++turn;
+      }
+    }
+  }
+  return shapes;
+}
+
+class MatmulKernelTest : public testing::TestWithParam<MatmulKernel> {};
+class SampledMatmulKernelTest
+    : public testing::TestWithParam<SampledMatmulKernel> {};
+
+template <typename Kernel>
+std::string NameOfParam(const testing::TestParamInfo<Kernel>& info) {
+  return info.param.name;
+}
+
+INSTANTIATE_TEST_SUITE_P(Table, MatmulKernelTest,
+                         testing::ValuesIn(MatmulKernels()),
+                         NameOfParam<MatmulKernel>);
+INSTANTIATE_TEST_SUITE_P(Table, SampledMatmulKernelTest,
+                         testing::ValuesIn(SampledMatmulKernels()),
+                         NameOfParam<SampledMatmulKernel>);
+
+// Each kernel takes every third shape, beginning with another one than its
+// neighbours in the table do, and these in both orders.
+template <typename Kernel>
+void ExpectExactOnIntegers(const Kernel& kernel,
+                           const std::vector<Kernel>& kernels) {
+  size_t start = 0;
+  while (kernels[start].name != kernel.name) ++start;
+  const std::vector<CaseShape> shapes = Shapes();
+  int taken = 0;
+  for (size_t i = start % 3; i < shapes.size(); i += 3) {
+    Case test(shapes[i], kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
+    if (!Takes(kernel, ProblemOf(test, kernel), kDevice)) continue;
+    ++taken;
+    for (const Order order : kOrders) {
+      emulator::Use({order, ""});
+      ASSERT_EQ(Check(&test, kernel, 0), "");
+    }
+  }
+  EXPECT_GE(taken, 5);
+}
+
+TEST_P(MatmulKernelTest, IsExactOnIntegers) {
+  ExpectExactOnIntegers(GetParam(), MatmulKernels());
+}
+
+TEST_P(SampledMatmulKernelTest, IsExactOnIntegers) {
+  ExpectExactOnIntegers(GetParam(), SampledMatmulKernels());
+}
+
+// A problem that a kernel takes, or that it takes but for its gate.
+template <typename Kernel>
+CaseShape ShapeFor(const Kernel& kernel, const LayoutKind& kind, int64_t inputs,
+                   int64_t outputs, int64_t rows) {
+  CaseShape shape{&kind, inputs, outputs, 16, 16, rows};
+  if (kernel.path == Path::kTensor) {
+    shape.transpose = kernel.right_along;
+    shape.features_first = !kernel.left_along;
+  }
+  return shape;
+}
+
+CaseShape ShapeFor(const SampledMatmulKernel& kernel, const LayoutKind& kind,
+                   int64_t inputs, int64_t outputs, int64_t rows) {
+  CaseShape shape{&kind, inputs, outputs, 16, 16, rows};
+  shape.features_first = kernel.path == Path::kTensor && kernel.left_along;
+  return shape;
+}
+
+// How far a result may be off in units of float32's epsilon: TF32 rounds both
+// factors to 2^-11 of themselves.
+template <typename Kernel>
+double Ulps(const Kernel& kernel) {
+  const bool tf32 =
+      kernel.path == Path::kTensor && kernel.x_dtype == Dtype::kFloat32;
+  return tf32 ? std::ldexp(1, 13) : 1;
+}
+
+TEST_P(MatmulKernelTest, ActivationsAreWithinTheirTolerance) {
+  const MatmulKernel& kernel = GetParam();
+  for (const Activation activation :
+       {Activation::kNone, Activation::kRelu, Activation::kGelu,
+        Activation::kSilu, Activation::kTanh, Activation::kSigmoid}) {
+    CaseShape shape = ShapeFor(kernel, LayoutKinds()[6], 80, 64, 24);
+    shape.bias = true;
+    shape.preactivation = true;
+    shape.activation = activation;
+    Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kUniform);
+    ASSERT_TRUE(Takes(kernel, test.matmul(), kDevice));
+    ASSERT_EQ(Check(&test, kernel, Ulps(kernel)), "");
+  }
+}
+
+// Multiprocessors enough that long columns, and rows, are cut.
+constexpr Device kLargeDevice = {80, 108, true};
+
+TEST_P(MatmulKernelTest, AddsUpPartsOfLongColumns) {
+  const MatmulKernel& kernel = GetParam();
+  // One target has all of 1200 sources, others a tenth.
+  CaseShape shape = ShapeFor(kernel, LayoutKinds()[7], 1200, 80, 136);
+  shape.bias = true;
+  if (shape.transpose) std::swap(shape.inputs, shape.outputs);
+  const LayoutKind turned = {"skewed_to_inputs",
+                             [](int64_t c, int64_t k, int64_t cs, int64_t ks) {
+                               return LayoutKinds()[7].has(k, c, ks, cs);
+                             }};
+  if (shape.transpose) shape.kind = &turned;
+  Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
+  MatmulPlan plan;
+  ASSERT_EQ(PlanMatmulWith(kernel, test.matmul(), kLargeDevice, &plan), "");
+  EXPECT_EQ(plan.split_count, CeilDiv(16, kernel.right));
+  for (const Order order : kOrders) {
+    emulator::Use({order, ""});
+    ASSERT_EQ(Check(&test, kernel, 0, kLargeDevice), "");
+  }
+}
+
+TEST_P(SampledMatmulKernelTest, AddsUpPasses) {
+  const SampledMatmulKernel& kernel = GetParam();
+  for (const GateKind gate : {GateKind::kNone, GateKind::kMixed}) {
+    CaseShape shape = ShapeFor(kernel, LayoutKinds()[6], 64, 64, 1304);
+    shape.gate = gate;
+    Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kUniform);
+    SampledMatmulPlan plan;
+    ASSERT_EQ(
+        PlanSampledMatmulWith(kernel, test.sampled(), kLargeDevice, &plan), "");
+    EXPECT_EQ(plan.passes, 3);
+    ASSERT_EQ(Check(&test, kernel, Ulps(kernel), kLargeDevice), "");
+  }
+}
+
+// Every barrier, and every wait for copies, is there for a reason: without it,
+// one of the orders gives a wrong result.
+template <typename Kernel>
+void ExpectEveryBarrierIsNeeded(const Kernel& kernel) {
+  // Tiles of other widths have the same ones.
+  if (kernel.right != (kernel.path == Path::kElements ? 8 : 16)) return;
+  // Four steps of tensor cores: the last one lies where the sums do next.
+  const int64_t depth = 4 * 64 / SizeOf(kernel.x_dtype);
+  const CaseShape shape =
+      ShapeFor(kernel, LayoutKinds()[4], depth, depth, depth);
+  Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
+  ASSERT_TRUE(Takes(kernel, ProblemOf(test, kernel), kDevice));
+  emulator::Use({Order::kTogether, ""});
+  ASSERT_EQ(Check(&test, kernel, 0), "");
+  const std::vector<std::string> sites = emulator::Sites();
+  // Of tensor cores: a wait and a barrier for each step, one before shared
+  // memory is used for the sums, one before these are read.
+  EXPECT_EQ(sites.size(), kernel.path == Path::kTensor ? 4u : 1u);
+  for (const std::string& site : sites) {
+    bool found = false;
+    for (const Order order : kOrders) {
+      emulator::Use({order, site});
+      found |= !Check(&test, kernel, 0).empty();
+    }
+    EXPECT_TRUE(found) << kernel.name << " does as well without " << site;
+  }
+}
+
+TEST_P(MatmulKernelTest, EveryBarrierIsNeeded) {
+  ExpectEveryBarrierIsNeeded(GetParam());
+}
+
+TEST_P(SampledMatmulKernelTest, EveryBarrierIsNeeded) {
+  ExpectEveryBarrierIsNeeded(GetParam());
+}
+
+// Inputs of a kernel changed under its hands, as if it had got them wrong.
+enum class Fault { kRow, kBlock, kPlace, kBias, kActivation, kEpsilon };
+
+TEST_P(MatmulKernelTest, PlantedFaultsAreFound) {
+  const MatmulKernel& kernel = GetParam();
+  emulator::Use({Order::kTogether, ""});
+  for (const Fault fault :
+       {Fault::kRow, Fault::kBlock, Fault::kPlace, Fault::kBias,
+        Fault::kActivation, Fault::kEpsilon}) {
+    CaseShape shape = ShapeFor(kernel, LayoutKinds()[4], 64, 48, 24);
+    shape.bias = true;
+    shape.activation = Activation::kRelu;
+    Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
+    const auto run = [&](const MatmulProblem& problem) {
+      MatmulProblem p = problem;
+      LayoutView& view =
+          shape.transpose ? p.layout.transposed : p.layout.forward;
+      std::vector<int32_t> splits(view.splits, view.splits + view.targets + 1);
+      std::vector<int32_t> index(view.index, view.index + view.nnz);
+      if (fault == Fault::kRow && !p.features_first) --p.rows;
+      if (fault == Fault::kRow && p.features_first) p.rows -= 8;
+      if (fault == Fault::kBlock) --splits.back();
+      if (fault == Fault::kPlace) std::swap(index[1], index[2]);
+      if (fault == Fault::kBias) p.bias = nullptr;
+      if (fault == Fault::kActivation) p.activation = Activation::kNone;
+      view.splits = splits.data();
+      view.index = index.data();
+      EXPECT_EQ(RunWith(kernel, p), "");
+      // The last bit of the last element.
+      if (fault == Fault::kEpsilon) {
+        const int64_t size = 24 * (shape.transpose ? 64 : 48);
+        static_cast<unsigned char*>(p.y)[(size - 1) * SizeOf(kernel.x_dtype)] ^=
+            1;
+      }
+    };
+    EXPECT_NE(test.CheckMatmul(run, 0), "") << static_cast<int>(fault);
+  }
+}
+
+// What cannot be launched, or goes wrong in a kernel, reaches the caller.
+TEST(ErrorTest, IsReturned) {
+  emulator::Use({Order::kTogether, "SyncThreads nowhere:1"});
+  Case test({&LayoutKinds()[4], 32, 32, 16, 16, 8}, Dtype::kFloat32,
+            Dtype::kFloat32, Fill::kIntegers);
+  MatmulProblem problem = test.matmul();
+  problem.x = static_cast<const float*>(problem.x) + 1;
+  for (const MatmulKernel& kernel : MatmulKernels()) {
+    if (std::string(kernel.name) != "matmul_vectors_f32_f32_128x16") continue;
+    EXPECT_NE(RunWith(kernel, problem).find("not aligned"), std::string::npos);
+  }
+}
+
+// x of 2^32 numbers, of which the last ones are read.
+TEST(OffsetTest, Has64Bits) {
+  constexpr int64_t kInputs = int64_t{1} << 29;
+  constexpr int kRows = 8, kOutputs = 16;
+  constexpr int64_t kBytes = kInputs * kRows * 4;
+  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* x = static_cast<float*>(memory);
+  // One block of 256 inputs, at the end.
+  const int32_t splits[] = {0, 1};
+  const int32_t index[] = {static_cast<int32_t>(kInputs / 256 - 1)};
+  std::vector<float> blocks(256 * kOutputs, 1);
+  std::vector<float> y(kRows * kOutputs, NAN);
+  MatmulProblem problem;
+  problem.layout.inputs = kInputs;
+  problem.layout.outputs = kOutputs;
+  problem.layout.block_inputs = 256;
+  problem.layout.block_outputs = kOutputs;
+  problem.layout.nnz = 1;
+  problem.layout.forward = {1, kInputs / 256, 1, splits, index, nullptr};
+  problem.rows = kRows;
+  problem.x = x;
+  problem.blocks = blocks.data();
+  problem.y = y.data();
+  for (const bool features_first : {false, true}) {
+    problem.features_first = features_first;
+    const auto at = [&](int64_t row) {
+      return features_first ? x + (kInputs - 1) * kRows + row
+                            : x + (row + 1) * kInputs - 1;
+    };
+    for (int row = 0; row < kRows; ++row) *at(row) = row + 1.0f;
+    for (const MatmulKernel& kernel : MatmulKernels()) {
+      if (!Takes(kernel, problem, kDevice) || kernel.right != 32) continue;
+      std::fill(y.begin(), y.end(), NAN);
+      ASSERT_EQ(RunWith(kernel, problem), "");
+      for (int row = 0; row < kRows; ++row) {
+        for (int k = 0; k < kOutputs; ++k) {
+          const int place = features_first ? k * kRows + row : row * 16 + k;
+          ASSERT_EQ(y[place], row + 1) << kernel.name;
+        }
+      }
+    }
+    for (int row = 0; row < kRows; ++row) *at(row) = 0;
+  }
+  munmap(memory, kBytes);
+}
+
+}  // namespace
+}  // namespace cuda
+}  // namespace blocksparse

@@ -1,0 +1,161 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+// `sampled_matmul` for one kind of operands and one tile.
+//
+// A tile is of kLeft inputs and kRight outputs of one output block. Its inputs
+// are those of the output block's entries, counted one after the other: several
+// small blocks, or a part of a large one. Its depth are the rows of a pass.
+#ifndef TF_BLOCKSPARSE_CC_KERNELS_CUDA_SAMPLED_MATMUL_KERNEL_CU_H_
+#define TF_BLOCKSPARSE_CC_KERNELS_CUDA_SAMPLED_MATMUL_KERNEL_CU_H_
+
+#include "cc/kernels/cuda/arguments.h"
+#include "cc/kernels/cuda/config.h"
+#include "cc/kernels/cuda/device.cu.h"
+#include "cc/kernels/cuda/tile.cu.h"
+
+namespace blocksparse {
+namespace cuda {
+
+// Rows of a pass.
+struct Pass {
+  int64_t begin;
+  int64_t end;
+
+  __device__ __forceinline__ Pass(const SampledMatmulArguments& p,
+                                  int32_t pass) {
+    begin = pass * p.pass_rows;
+    end = begin + p.pass_rows < p.rows ? begin + p.pass_rows : p.rows;
+  }
+};
+
+// a: [row, input].
+template <typename T_>
+struct SampledLeft {
+  using T = T_;
+
+  const SampledMatmulArguments& p;
+  const SampledTask& task;
+  const Pass& pass;
+
+  __device__ __forceinline__ const T* base() const {
+    return static_cast<const T*>(p.a);
+  }
+  __device__ __forceinline__ bool along() const { return p.features_first; }
+  template <typename Sum>
+  __device__ __forceinline__ const T* At(int depth, int side,
+                                         Sum* scale) const {
+    *scale = 1;
+    const int64_t row = pass.begin + depth;
+    const int32_t input = task.first + side;
+    const int32_t entry = task.begin + Divide(input, p.block_inputs);
+    if (row >= pass.end || entry >= task.end) return nullptr;
+    const int32_t within = input - (entry - task.begin) * p.block_inputs.value;
+    const int64_t feature =
+        int64_t{p.index[entry]} * p.block_inputs.value + within;
+    if (feature >= p.inputs) return nullptr;
+    return base() + (p.features_first ? feature * p.rows + row
+                                      : row * p.inputs + feature);
+  }
+};
+
+// b: [row, output].
+template <typename T_>
+struct SampledRight {
+  using T = T_;
+
+  const SampledMatmulArguments& p;
+  const SampledTask& task;
+  const Pass& pass;
+
+  __device__ __forceinline__ const T* base() const {
+    return static_cast<const T*>(p.b);
+  }
+  __device__ __forceinline__ bool along() const { return p.features_first; }
+  template <typename Sum>
+  __device__ __forceinline__ const T* At(int depth, int side,
+                                         Sum* scale) const {
+    *scale = 1;
+    const int64_t row = pass.begin + depth;
+    const int32_t within = task.offset + side;
+    const int64_t feature = int64_t{task.target} * p.block_outputs + within;
+    if (row >= pass.end || within >= p.block_outputs || feature >= p.outputs) {
+      return nullptr;
+    }
+    return base() + (p.features_first ? feature * p.rows + row
+                                      : row * p.outputs + feature);
+  }
+};
+
+// Sums on their way to the blocks, or to the parts that are added up later.
+template <typename T, typename Sum>
+struct SampledFinish {
+  const SampledMatmulArguments& p;
+  const SampledTask& task;
+  Sum* parts;  // of this tile, or null
+  int32_t right_size;
+
+  __device__ __forceinline__ bool left_first() const { return false; }
+
+  __device__ __forceinline__ void operator()(int left, int right,
+                                             Sum sum) const {
+    if (parts != nullptr) {
+      parts[left * right_size + right] = sum;
+      return;
+    }
+    const int32_t input = task.first + left;
+    const int32_t entry = task.begin + Divide(input, p.block_inputs);
+    const int32_t column = task.offset + right;
+    if (entry >= task.end || column >= p.block_outputs) return;
+    const int32_t row = input - (entry - task.begin) * p.block_inputs.value;
+    const Sum gate = p.gate == nullptr ? 1 : p.gate[entry];
+    // What a closed gate hides, or lies beyond the edge, is 0 whatever the sum.
+    const bool counts =
+        gate != 0 &&
+        int64_t{p.index[entry]} * p.block_inputs.value + row < p.inputs &&
+        int64_t{task.target} * p.block_outputs + column < p.outputs;
+    const int64_t at =
+        (int64_t{entry} * p.block_inputs.value + row) * p.block_outputs +
+        column;
+    static_cast<T*>(p.blocks)[at] = FromSum<T>(counts ? gate * sum : Sum(0));
+  }
+};
+
+template <typename Config, typename Blocks>
+__global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
+    SampledMatmulKernelOf(const SampledMatmulArguments p) {
+  using Sum = typename Config::Sum;
+  constexpr int64_t kTile = Config::kLeft * Config::kRight;
+  const SampledTask task = p.tasks[BlockIndex() % p.task_count];
+  const Pass pass(p, BlockIndex() / p.task_count);
+  Tile<Config> tile;
+  tile.Accumulate(SampledLeft<typename Config::Left>{p, task, pass},
+                  SampledRight<typename Config::Right>{p, task, pass},
+                  static_cast<int>(pass.end - pass.begin));
+  Sum* parts = nullptr;
+  if (p.parts != nullptr) {
+    parts = static_cast<Sum*>(p.parts) + BlockIndex() * kTile;
+  }
+  tile.ForEach(SampledFinish<Blocks, Sum>{p, task, parts, Config::kRight});
+}
+
+// Adds up the passes of each tile, the first one first.
+template <typename Config, typename Blocks>
+__global__ void __launch_bounds__(Config::kThreads)
+    JoinSampledMatmulKernel(const SampledMatmulArguments p) {
+  using Sum = typename Config::Sum;
+  constexpr int64_t kTile = Config::kLeft * Config::kRight;
+  const SampledTask task = p.tasks[BlockIndex()];
+  const Sum* parts = static_cast<const Sum*>(p.parts) + BlockIndex() * kTile;
+  const SampledFinish<Blocks, Sum> finish{p, task, nullptr, Config::kRight};
+  for (int i = ThreadIndex(); i < kTile; i += Config::kThreads) {
+    Sum sum = 0;
+    for (int32_t pass = 0; pass < p.passes; ++pass) {
+      sum += parts[int64_t{pass} * p.task_count * kTile + i];
+    }
+    finish(i / Config::kRight, i % Config::kRight, sum);
+  }
+}
+
+}  // namespace cuda
+}  // namespace blocksparse
+
+#endif  // TF_BLOCKSPARSE_CC_KERNELS_CUDA_SAMPLED_MATMUL_KERNEL_CU_H_
