@@ -45,6 +45,15 @@ def test_the_gradient_of_a_block_of_zeros_is_zero(dtype):
     assert not gradient.numpy()[0].any()
 
 
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_numbers_that_are_not_finite_are_not_hidden(bad):
+    blocks = np.zeros((2, 2, 2), "float32")
+    blocks[0, 0, 0] = bad
+    lasso = GroupLasso(1.0)
+    np.testing.assert_equal(float(lasso(blocks)), bad)
+    assert not np.isfinite(lasso.proximal(blocks)).all()
+
+
 def test_sixteen_bits_do_not_overflow():
     x = tf.constant(np.full((1, 16, 16), 1000.0), "float16")
     assert float(GroupLasso(1.0)(x)) == 16 * 16 * 1000

@@ -100,6 +100,15 @@ def test_schedules_are_frozen_and_have_a_config(schedule):
         schedule.frequency = 1
 
 
+def test_numbers_of_numpy_can_be_written():
+    schedule = schedules.Threshold(
+        np.int64(0), np.int32(2), np.int64(5), np.float32(0.5), np.float64(1)
+    )
+    expected = schedules.Threshold(0, 2, 5, 0.5, 1)
+    text = json.dumps(schedule.get_config())
+    assert schedules.Threshold.from_config(json.loads(text)) == expected
+
+
 @pytest.mark.parametrize("schedule", SCHEDULES)
 def test_nothing_is_due_after_the_last_step(schedule):
     last = schedule.last_step

@@ -77,6 +77,34 @@ def fraction(name: str, value: object, advice: str) -> float:
     return float(value)
 
 
+def real(
+    name: str,
+    value: object,
+    advice: str,
+    *,
+    low: float = -math.inf,
+    high: float = math.inf,
+    or_low: bool = False,
+) -> float:
+    """`value` as a finite float above `low`, or at it, and below `high`."""
+    valid = isinstance(value, numbers.Real) and not isinstance(value, bool)
+    number = float(value) if valid else math.nan  # type: ignore[arg-type]
+    if not (low < number < high or (or_low and number == low)):
+        above = "" if low == -math.inf else f" {'>=' if or_low else '>'} {low}"
+        below = (
+            ""
+            if high == math.inf
+            else f" and < {high}"
+            if above
+            else f" < {high}"
+        )
+        raise ValueError(
+            f"{name}: got {shown(value)}, expected a finite number"
+            f"{above}{below}; {advice}"
+        )
+    return number
+
+
 def real_array(name: str, value: object, expected: str) -> npt.NDArray[Any]:
     """`value` as an array of real numbers (bool, integer, float, bfloat16)."""
     try:

@@ -8,7 +8,6 @@ of `__call__(shape, dtype)`; `kernel_size` is None for a matrix.
 """
 
 import math
-import numbers
 from typing import Any, NoReturn
 
 import keras
@@ -54,7 +53,7 @@ class BlockIdentity(keras.initializers.Initializer):
     """
 
     def __init__(self, scale: float = 1.0) -> None:
-        self.scale = _number("scale", scale)
+        self.scale = _arguments.real("scale", scale, "1.0 is the default")
 
     def initialize_blocks(
         self,
@@ -131,7 +130,8 @@ class BlockOrthogonal(keras.initializers.Orthogonal):
     """
 
     def __init__(self, gain: float = 1.0, seed: Any = None) -> None:
-        super().__init__(gain=_number("gain", gain), seed=seed)
+        gain = _arguments.real("gain", gain, "1.0 is the default")
+        super().__init__(gain=gain, seed=seed)
 
     def initialize_blocks(
         self,
@@ -251,16 +251,6 @@ def _spatial(layout: Any, kernel_size: Any) -> tuple[int, ...]:
 
 def _dtype(dtype: Any) -> str:
     return str(keras.backend.standardize_dtype(dtype or keras.config.floatx()))
-
-
-def _number(name: str, value: Any) -> float:
-    valid = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    if not valid or not math.isfinite(value):
-        raise ValueError(
-            f"{name}: got {_arguments.shown(value)}, expected a number; 1.0 is "
-            "the default"
-        )
-    return float(value)
 
 
 def _refuse(initializer: Any, shape: Any, other: str) -> NoReturn:

@@ -13,7 +13,6 @@ or of a Keras layer that is to become block-sparse:
 """
 
 import math
-import numbers
 from typing import Any
 
 import keras
@@ -71,15 +70,10 @@ class GroupLasso(keras.regularizers.Regularizer):
         block_size: int | tuple[int, int] | None = None,
         shared_taps: bool = False,
     ) -> None:
-        valid = isinstance(factor, numbers.Real) and not isinstance(
-            factor, bool
+        advice = "the size of blocks is block_size=..."
+        self.factor = _arguments.real(
+            "factor", factor, advice, low=0, or_low=True
         )
-        if not valid or not 0 <= factor < math.inf:
-            raise ValueError(
-                f"factor: got {_arguments.shown(factor)}, expected a finite "
-                "number >= 0; the size of blocks is block_size=..."
-            )
-        self.factor = float(factor)
         self.block_size = (
             None if block_size is None else _arguments.block_size(block_size)
         )
@@ -93,9 +87,9 @@ class GroupLasso(keras.regularizers.Regularizer):
             keras.ops.square(groups), axis=self._axes(groups)
         )
         # The root's derivative is infinite at 0, also where it isn't taken.
-        positive = squares > 0
-        norms = keras.ops.sqrt(keras.ops.where(positive, squares, 1.0))
-        norms = keras.ops.where(positive, norms, 0.0)
+        is_zero = squares == 0
+        norms = keras.ops.sqrt(keras.ops.where(is_zero, 1.0, squares))
+        norms = keras.ops.where(is_zero, 0.0, norms)
         return self.factor * self._root(groups) * keras.ops.sum(norms)
 
     def proximal(self, x: Any, step_size: Any = 1.0) -> Any:

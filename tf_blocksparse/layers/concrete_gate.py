@@ -2,7 +2,6 @@
 """Gates of blocks that learn which blocks are needed."""
 
 import math
-import numbers
 from typing import Any
 
 import keras
@@ -94,12 +93,16 @@ class ConcreteGate(keras.layers.Layer):
         # 16 bits are too few for log alpha, and for u near 1.
         kwargs.pop("dtype", None)
         super().__init__(dtype="float32", autocast=False, **kwargs)
-        infinity = math.inf
-        self.penalty = _between("penalty", penalty, 0, infinity, True)
-        self.drop_rate = _between("drop_rate", drop_rate, 0, 1)
-        self.beta = _between("beta", beta, 0, infinity)
-        self.gamma = _between("gamma", gamma, -infinity, 0)
-        self.zeta = _between("zeta", zeta, 1, infinity)
+        self.penalty = _arguments.real(
+            "penalty", penalty, "0 is none", low=0, or_low=True
+        )
+        self.drop_rate = _arguments.real(
+            "drop_rate", drop_rate, "0.2 is the default", low=0, high=1
+        )
+        advice = "the paper's are beta=2/3, gamma=-0.1, zeta=1.1"
+        self.beta = _arguments.real("beta", beta, advice, low=0)
+        self.gamma = _arguments.real("gamma", gamma, advice, high=0)
+        self.zeta = _arguments.real("zeta", zeta, advice, low=1)
         self.seed = seed
         self.seed_generator = keras.random.SeedGenerator(seed)
         self.log_alpha: Any = None
@@ -195,18 +198,3 @@ class ConcreteGate(keras.layers.Layer):
             "zeta": self.zeta,
             "seed": self.seed,
         }
-
-
-def _between(
-    name: str, value: object, low: float, high: float, or_low: bool = False
-) -> float:
-    """`value` as a float between two others, which it must not be."""
-    valid = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    number = float(value) if valid else math.nan  # type: ignore[arg-type]
-    if not (low < number < high or (or_low and number == low)):
-        raise ValueError(
-            f"{name}: got {_arguments.shown(value)}, expected a number "
-            f"{'from' if or_low else 'above'} {low} and below {high}; the "
-            "paper's are beta=2/3, gamma=-0.1, zeta=1.1"
-        )
-    return number

@@ -1,8 +1,6 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """`l2_normalize`: blocks whose outputs have weights of norm 1."""
 
-import math
-import numbers
 from typing import Any
 
 import tensorflow as tf
@@ -123,11 +121,6 @@ def _checked_gain(gain: Any, outputs: int, dtype: tf.DType) -> tf.Tensor:
 
 
 def _checked_epsilon(epsilon: Any) -> float:
-    valid = isinstance(epsilon, numbers.Real) and not isinstance(epsilon, bool)
     # Less is 0 in float32, and an output of zeros would become NaN.
-    if not valid or not 1e-37 <= epsilon < math.inf:
-        raise ValueError(
-            f"epsilon: got {_arguments.shown(epsilon)}, expected a number "
-            ">= 1e-37; 1e-12 is the default"
-        )
-    return float(epsilon)
+    advice = "1e-12 is the default"
+    return _arguments.real("epsilon", epsilon, advice, low=1e-37, or_low=True)

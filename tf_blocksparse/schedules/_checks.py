@@ -1,8 +1,6 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """Checks of the arguments of schedules."""
 
-import math
-import numbers
 from typing import Any
 
 from tf_blocksparse import _arguments
@@ -26,10 +24,5 @@ def check_frequency(frequency: object) -> None:
 
 def check_positive(name: str, value: object, or_zero: bool = False) -> None:
     """Raises unless `value` is a finite number above 0, or 0."""
-    valid = isinstance(value, numbers.Real) and not isinstance(value, bool)
-    number = float(value) if valid else math.nan  # type: ignore[arg-type]
-    if not (0 < number < math.inf or (or_zero and number == 0)):
-        raise ValueError(
-            f"{name}: got {_arguments.shown(value)}, expected a finite number "
-            f"{'>=' if or_zero else '>'} 0; give a positive one"
-        )
+    advice = "give a positive one"
+    _arguments.real(name, value, advice, low=0, or_low=or_zero)

@@ -5,6 +5,8 @@ import abc
 import dataclasses
 from typing import Any
 
+import numpy as np
+
 
 class Schedule(abc.ABC):
     """What all schedules have in common: they are frozen and have a config."""
@@ -24,7 +26,12 @@ class Schedule(abc.ABC):
 
     def get_config(self) -> dict[str, Any]:
         """The arguments, as a dict that JSON can hold."""
-        return dataclasses.asdict(self)  # type: ignore[call-overload]
+        config = dataclasses.asdict(self)  # type: ignore[call-overload]
+        # JSON knows no numbers of NumPy.
+        return {
+            name: value.item() if isinstance(value, np.generic) else value
+            for name, value in config.items()
+        }
 
     @classmethod
     def from_config(cls, config: dict[str, Any]) -> "Schedule":
