@@ -25,6 +25,24 @@ def innermost(optimizer: Any) -> Any:
     return optimizer
 
 
+def parts(optimizer: Any) -> list[Any]:
+    """The built optimizers that have the slots: all of a `MultiOptimizer`."""
+    inner = innermost(optimizer)
+    return [
+        each for each in getattr(inner, "optimizers", [inner]) if each.built
+    ]
+
+
+def trained(optimizer: Any) -> list[Any]:
+    """The variables that one of `parts` was built for, in their order.
+
+    Not always those that the model trains now: layers may have been frozen
+    since, and a loop may train them by several optimizers.
+    """
+    # Private: no public attribute or method tells.
+    return list(optimizer._trainable_variables)
+
+
 def slots(optimizer: Any, variables: Sequence[Any]) -> list[list[Slot]]:
     """The slots of each variable.
 

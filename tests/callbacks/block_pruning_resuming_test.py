@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 import tensorflow as tf
 
-from tf_blocksparse import schedules
+from tf_blocksparse import compact, schedules
 from tf_blocksparse.callbacks import BlockPruning
 from tf_blocksparse.layers import BlockSparseDense
 
@@ -135,10 +135,34 @@ def test_a_schedule_of_the_past_is_refused():
     fit(model, BlockPruning(schedule), 1)
 
 
+@pytest.mark.parametrize(
+    ("schedule", "scope"),
+    [
+        # 2.4 of 24 blocks: two are more sparsity than that, three are less.
+        (schedules.OneShot(0.9, 3), "layer"),
+        (schedules.OneShot(0.9, 3), "global"),
+        (schedules.Threshold(0, 2, 5, 0.036, frequency=1), "layer"),
+    ],
+    ids=["layer", "global", "threshold"],
+)
+def test_a_schedule_that_was_followed_before_compact(schedule, scope):
+    model = small_model()
+    pruner = BlockPruning(schedule, scope=scope)
+    fit(model, pruner, 1)
+    sparsity = pruner.sparsity()
+    assert 0 < sparsity < 1
+    model = compact(model, keep_gate=True)
+    fit(model, pruner, 1)
+    assert pruner.sparsity() == sparsity
+    assert all(each.gate_mask.numpy().all() for each in model.layers[:2])
+
+
 def test_steps_need_a_start_and_an_optimizer():
     pruner = BlockPruning(schedules.OneShot(0.5, 0))
     with pytest.raises(ValueError, match="step: got no model"):
         pruner.step()
+    with pytest.raises(ValueError, match="sparsity: got no model"):
+        pruner.sparsity()
     model = keras.Sequential([keras.Input((30,)), dense(8)])
     with pytest.raises(ValueError, match="optimizer: got None"):
         pruner.start(model)

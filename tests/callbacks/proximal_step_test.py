@@ -84,3 +84,18 @@ def test_a_penalty_beside_it_is_refused():
 def test_wrong_regularizers_are_refused(regularizer):
     with pytest.raises(ValueError, match="regularizer: got"):
         ProximalStep(regularizer)
+
+
+@pytest.mark.parametrize("step_size", [-1, "0.1", np.nan, True, np.inf])
+def test_wrong_step_sizes_are_refused(step_size):
+    with pytest.raises(ValueError, match="step_size: got"):
+        ProximalStep(GroupLasso(0.1), step_size=step_size)
+
+
+def test_several_learning_rates_need_a_step_size():
+    model, _ = small_model()
+    each = keras.optimizers.OptimizerMap(keras.optimizers.SGD())
+    model.compile(keras.optimizers.MultiOptimizer(each), "mse")
+    with pytest.raises(ValueError, match="step_size: got None and multi_opt"):
+        ProximalStep(GroupLasso(0.1)).start(model)
+    ProximalStep(GroupLasso(0.1), step_size=0.1).start(model)

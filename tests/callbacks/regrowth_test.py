@@ -223,6 +223,57 @@ def test_a_compiled_model_that_was_never_fitted():
     fit(model, rigl())
 
 
+class InFunction(keras.Sequential):
+    """A model whose call is a graph, which keeps what it has traced."""
+
+    @tf.function
+    def call(self, x, training=None):
+        return super().call(x, training=training)
+
+
+@pytest.mark.parametrize("traced", [True, False])
+def test_functions_inside_of_a_model(traced):
+    model = InFunction(make().layers)
+    model.build((None, 24))
+    model.compile("sgd", "mse")
+    if traced:
+        model(X, training=True)
+    callback = rigl(update_every=1)
+    callback.start(model)
+    before = layouts(model)
+    model.optimizer.iterations.assign(1)
+    callback.step(X, Y)
+    assert layouts(model) != before
+    assert not tf.config.functions_run_eagerly()
+    # What is traced from here on is none of the pass.
+    statistics = model.layers[1].moving_mean.numpy()
+    model(X, training=True)
+    assert (model.layers[1].moving_mean.numpy() != statistics).any()
+
+
+def test_losses_of_custom_loops():
+    """Sample weights go to the loss, and without one there is advice."""
+    model = make()
+    model.optimizer.build(model.trainable_variables)
+    callback = RigL(end_step=10, update_every=1)
+    seen = []
+
+    def loss(y, y_pred, *weights):
+        seen.append(weights)
+        return tf.reduce_mean((y - y_pred) ** 2)
+
+    callback.start(model, loss=loss)
+    for step, weights in enumerate([(), (np.ones(len(X)),)], 1):
+        model.optimizer.iterations.assign(step)
+        callback.step(X, Y, *weights)
+        assert len(seen[-1]) == len(weights)
+    other = keras.Sequential(make().layers)
+    callback.start(other, model.optimizer)
+    model.optimizer.iterations.assign(3)
+    with pytest.raises(ValueError, match=r"loss: got None .* to start"):
+        callback.step(X, Y)
+
+
 def test_layers_in_layers_used_twice_and_frozen_ones():
     class Inner(keras.layers.Layer):
         def __init__(self):
@@ -333,6 +384,8 @@ def test_distinct_numbers(limit, count):
         ({"data": 3}, "data: got int 3"),
         ({"data": (X, Y[:5])}, "data: got a tuple of 2"),
         ({"data": (X, Y, Y, Y)}, "data: got a tuple of 4"),
+        ({"data": (X.tolist(), Y)}, "data: got a tuple that holds float"),
+        ({"data": (X, Y), "batch_size": 0}, "batch_size: got int 0"),
     ],
 )
 def test_refuses_arguments(arguments, message):

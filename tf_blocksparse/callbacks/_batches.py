@@ -27,7 +27,9 @@ class Batches:
 
     def __init__(self, data: Any, batch_size: int, seed: int) -> None:
         self._data = data
-        self._batch_size = batch_size
+        self._batch_size = _arguments.integer(
+            "batch_size", batch_size, 1, None, "32 is the default"
+        )
         self._seed = seed
         self._iterator: Iterator[Any] | None = None
         if isinstance(data, tuple):
@@ -100,11 +102,15 @@ def distinct(
 
 def _rows_of(data: tuple[Any, ...]) -> int:
     """The number of rows that all arrays have."""
-    rows = {
-        len(x) if getattr(x, "shape", None) is None else int(x.shape[0])
-        for x in keras.tree.flatten(data)
-        if x is not None
-    }
+    arrays = [x for x in keras.tree.flatten(data) if x is not None]
+    for array in arrays:
+        if not getattr(array, "shape", ()):
+            raise ValueError(
+                f"data: got a tuple that holds {_arguments.shown(array)}, "
+                "expected arrays, dicts or lists of these; make arrays by "
+                "np.array"
+            )
+    rows = {int(array.shape[0]) for array in arrays}
     if not 1 <= len(data) <= 3 or len(rows) != 1 or 0 in rows:
         raise ValueError(
             f"data: got a tuple of {len(data)} with arrays of {sorted(rows)} "

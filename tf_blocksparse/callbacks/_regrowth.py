@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tf_blocksparse import _arguments, _optimizer_slots
+from tf_blocksparse import _arguments
 from tf_blocksparse.callbacks import _choice
-from tf_blocksparse.callbacks._step_callback import StepCallback
+from tf_blocksparse.callbacks._step_callback import StepCallback, check_built
 from tf_blocksparse.conversion import _criteria
 from tf_blocksparse.layers import _checks, _moving
 from tf_blocksparse.layers._block_sparse_layer import BlockSparseLayer
@@ -47,20 +47,7 @@ class Regrowth(StepCallback):
         self.seed = _arguments.integer(
             "seed", seed, 0, None, "it decides what is random"
         )
-        self._is_first_batch = False
         self._moving_layers: dict[str, BlockSparseLayer] = {}
-        self._slots: dict[int, list[_optimizer_slots.Slot]] | None = None
-
-    def on_train_begin(self, logs: Any = None) -> None:
-        """Starts with the model that `fit` trains."""
-        super().on_train_begin(logs)
-        self._is_first_batch = True
-
-    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
-        """Counts from here: callbacks have restored what they restore."""
-        if self._is_first_batch:
-            self._is_first_batch = False
-            self._position = self._iterations()
 
     def _scores(
         self, layers: list[BlockSparseLayer], step: int
@@ -72,7 +59,6 @@ class Regrowth(StepCallback):
         raise NotImplementedError
 
     def _begin(self, position: int) -> None:
-        self._slots = None
         self._moving_layers = {
             path: layer
             for path, layer in self._block_sparse_layers()
@@ -85,11 +71,11 @@ class Regrowth(StepCallback):
                 "tf_blocksparse.layers, or convert it by sparsify"
             )
         for path, layer in self._moving_layers.items():
-            if not layer.trainable or not layer.built:
-                state = "not built" if layer.trainable else "not trainable"
+            check_built(path, layer)
+            if not layer.trainable:
                 raise ValueError(
-                    f"layer {path}: got one that is {state}, expected a "
-                    "trainable one with weights; pass other `layers`"
+                    f"layer {path}: got one that is not trainable, expected a "
+                    "trainable one; pass other `layers`"
                 )
             if layer.gate is not None:
                 raise ValueError(
@@ -133,20 +119,6 @@ class Regrowth(StepCallback):
             return self.fraction
         wave = math.cos(math.pi * step / self.end_step)
         return self.fraction / 2 * (1 + wave)
-
-    def _slots_of(self, layer: BlockSparseLayer) -> list[_optimizer_slots.Slot]:
-        """Those that have a number for each number of the blocks."""
-        if not self.optimizer.built:
-            return []
-        if self._slots is None:  # they take long to find
-            variables = self.model.trainable_variables
-            found = _optimizer_slots.slots(self.optimizer, variables)
-            self._slots = {
-                id(variable): slots
-                for variable, slots in zip(variables, found, strict=True)
-            }
-        slots = self._slots[id(layer.blocks)]
-        return [slot for slot in slots if slot.is_like_variable]
 
 
 def _regrown(

@@ -6,6 +6,7 @@ from fnmatch import fnmatchcase
 from typing import Any
 
 import keras
+import numpy as np
 
 from tf_blocksparse import _arguments, _optimizer_slots
 from tf_blocksparse.inspection import _walk
@@ -25,10 +26,17 @@ class StepCallback(keras.callbacks.Callback):
         super().__init__()
         if isinstance(layers, (str, keras.layers.Layer)):
             layers = [layers]
+        if layers is not None and not np.iterable(layers):
+            raise ValueError(
+                f"layers: got {_arguments.shown(layers)}, expected layers, or "
+                "patterns of names such as 'dense*'; leave it out for all"
+            )
         self.layers = None if layers is None else list(layers)
         self.optimizer: Any = None
         self._position: int | None = None
         self._has_begun = False
+        self._is_first_batch = False
+        self._slots: dict[int, list[_optimizer_slots.Slot]] | None = None
 
     def start(self, model: Any, optimizer: Any = None) -> None:
         """Takes a model, before the first step of a custom training loop.
@@ -53,6 +61,7 @@ class StepCallback(keras.callbacks.Callback):
         self.set_model(model)
         self.optimizer = _optimizer_slots.innermost(optimizer)
         self._position = self._iterations()
+        self._slots = None
         # A model that is built by its first step has no weights yet.
         layers = [model, *(layer for _, layer in _walk.walk(model))]
         self._has_begun = all(layer.built for layer in layers)
@@ -81,6 +90,13 @@ class StepCallback(keras.callbacks.Callback):
     def on_train_begin(self, logs: Any = None) -> None:
         """Starts with the model that `fit` trains."""
         self.start(self.model)
+        self._is_first_batch = True
+
+    def on_train_batch_begin(self, batch: int, logs: Any = None) -> None:
+        """Counts from here: callbacks have restored what they restore."""
+        if self._is_first_batch:
+            self._is_first_batch = False
+            self._position = self._iterations()
 
     def on_train_batch_end(self, batch: int, logs: Any = None) -> None:
         """Acts after the steps of this batch."""
@@ -96,6 +112,19 @@ class StepCallback(keras.callbacks.Callback):
 
     def _iterations(self) -> int:
         return int(self.optimizer.iterations.numpy())
+
+    def _slots_of(self, layer: BlockSparseLayer) -> list[_optimizer_slots.Slot]:
+        """Those that have a number for each number of the blocks."""
+        if not self.optimizer.built:
+            return []
+        if self._slots is None:  # they take long to find
+            self._slots = {}
+            for part in _optimizer_slots.parts(self.optimizer):
+                variables = _optimizer_slots.trained(part)
+                found = _optimizer_slots.slots(part, variables)
+                self._slots.update(zip(map(id, variables), found, strict=True))
+        slots = self._slots.get(id(layer.blocks), [])
+        return [slot for slot in slots if slot.is_like_variable]
 
     def _block_sparse_layers(self) -> Iterator[tuple[str, BlockSparseLayer]]:
         """(path, layer) of each that was asked for, or of all."""
@@ -117,6 +146,15 @@ class StepCallback(keras.callbacks.Callback):
         for item in found.items():
             if any(_is_meant(each, *item) for each in self.layers):
                 yield item
+
+
+def check_built(path: str, layer: BlockSparseLayer) -> None:
+    """Raises if a layer has no weights yet."""
+    if not layer.built:
+        raise ValueError(
+            f"layer {path}: got one that is not built, expected one with "
+            "weights; call the model on an input first, or pass other `layers`"
+        )
 
 
 def _is_meant(each: Any, path: str, layer: Any) -> bool:

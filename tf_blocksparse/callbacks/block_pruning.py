@@ -7,8 +7,8 @@ from typing import Any
 import keras
 import numpy as np
 
-from tf_blocksparse import _arguments, _optimizer_slots, schedules
-from tf_blocksparse.callbacks._step_callback import StepCallback
+from tf_blocksparse import _arguments, schedules
+from tf_blocksparse.callbacks._step_callback import StepCallback, check_built
 from tf_blocksparse.conversion import _criteria, _distribution
 
 
@@ -121,7 +121,6 @@ class BlockPruning(StepCallback):
             )
         self.frequency = frequency
         self._pruned: dict[str, Any] = {}
-        self._found_slots: dict[int, list[_optimizer_slots.Slot]] = {}
 
     def on_epoch_end(self, epoch: int, logs: Any = None) -> None:
         """Adds the sparsity to the logs."""
@@ -129,7 +128,16 @@ class BlockPruning(StepCallback):
             logs["sparsity"] = self.sparsity()
 
     def sparsity(self) -> float:
-        """The share of places without an open block, of all layers at hand."""
+        """The share of places without an open block, of all layers at hand.
+
+        Raises:
+          ValueError: before `start` or `fit`.
+        """
+        if not self._pruned:
+            raise ValueError(
+                "sparsity: got no model yet, expected one; call start(model) "
+                "or fit first"
+            )
         layers = self._pruned.values()
         count = sum(int(np.sum(_mask(layer))) for layer in layers)
         return 1.0 - count / sum(_places(layer) for layer in layers)
@@ -148,16 +156,11 @@ class BlockPruning(StepCallback):
                 "skip_unprofitable=False), and use keep_gate=True in compact"
             )
         for path, layer in self._pruned.items():
-            if not layer.built:
-                raise ValueError(
-                    f"layer {path}: got one without weights, expected a built "
-                    "one; call the model on an input first"
-                )
-        self._found_slots = {}
+            check_built(path, layer)
         self._check_not_over(position)
         # Once more after a restart, which changes nothing.
         if self._is_due(position):
-            self._prune(position)
+            self._close(self._masks_to_close(position))
 
     def _check_not_over(self, position: int) -> None:
         """Raises if the schedule lies in the past and was not followed."""
@@ -168,8 +171,13 @@ class BlockPruning(StepCallback):
             np.all(_mask(layer)) for layer in self._pruned.values()
         ):
             return
-        goal = self.schedule(last)
-        if self.by_threshold or self.sparsity() < goal - 1e-9:
+        # No block is closed, but compact may have taken closed ones away. What
+        # a threshold has left can have become lighter since.
+        if self.by_threshold:
+            was_followed = self.sparsity() > 0
+        else:
+            was_followed = not self._masks_to_close(last)
+        if not was_followed:
             raise ValueError(
                 f"schedule: got one that ends with step {last}, expected a "
                 f"later one, since the optimizer has done {position} steps and "
@@ -181,7 +189,7 @@ class BlockPruning(StepCallback):
         # The latest of several steps that were done at once.
         for step in range(position, before, -1):
             if self._is_due(step):
-                self._prune(step)
+                self._close(self._masks_to_close(step))
                 return
 
     def _is_due(self, step: int) -> bool:
@@ -189,7 +197,8 @@ class BlockPruning(StepCallback):
             return step % self.frequency == 0
         return self.schedule.is_due(step)  # type: ignore[union-attr]
 
-    def _prune(self, step: int) -> None:
+    def _masks_to_close(self, step: int) -> dict[str, Any]:
+        """The new masks, by path, of the layers that lose blocks."""
         limit = self.schedule(step)
         masks = {path: _mask(layer) for path, layer in self._pruned.items()}
         scores = {path: self._scores(path) for path in self._pruned}
@@ -212,13 +221,11 @@ class BlockPruning(StepCallback):
             kept = {path: mask.copy() for path, mask in masks.items()}
             for (path, mask), each in zip(masks.items(), ranking, strict=True):
                 kept[path][mask] = each
-        changed = {
+        return {
             path: mask & kept[path]
             for path, mask in masks.items()
             if np.any(mask & ~kept[path])
         }
-        if changed:
-            self._close(changed)
 
     def _scores(self, path: str) -> _criteria.Scores:
         layer = self._pruned[path]
@@ -232,24 +239,12 @@ class BlockPruning(StepCallback):
 
     def _close(self, masks: dict[str, Any]) -> None:
         """Assigns masks; what is closed is set to zero, with its slots."""
-        slots = self._slots()
         for path, mask in masks.items():
             layer = self._pruned[path]
             layer.gate_mask.assign(mask)
             _set_closed(layer.blocks, mask, 0.0)
-            for slot in slots.get(id(layer.blocks), []):
-                if slot.is_like_variable:
-                    _set_closed(slot.variable, mask, slot.initial)
-
-    def _slots(self) -> dict[int, list[_optimizer_slots.Slot]]:
-        """The slots of each variable, by the variable's id."""
-        if self.optimizer.built and not self._found_slots:
-            variables = self.model.trainable_variables
-            found = _optimizer_slots.slots(self.optimizer, variables)
-            self._found_slots = dict(
-                zip(map(id, variables), found, strict=True)
-            )
-        return self._found_slots
+            for slot in self._slots_of(layer):
+                _set_closed(slot.variable, mask, slot.initial)
 
 
 def _mask(layer: Any) -> Any:

@@ -6,7 +6,7 @@ from typing import Any
 import keras
 
 from tf_blocksparse import _arguments
-from tf_blocksparse.callbacks._step_callback import StepCallback
+from tf_blocksparse.callbacks._step_callback import StepCallback, check_built
 from tf_blocksparse.regularizers import GroupLasso
 
 
@@ -69,6 +69,11 @@ class ProximalStep(StepCallback):
                 "GroupLasso(factor) without block_size; layers have blocks"
             )
         self.regularizer = regularizer
+        if step_size is not None:
+            advice = "None is the learning rate"
+            step_size = _arguments.real(
+                "step_size", step_size, advice, low=0, or_low=True
+            )
         self.step_size = step_size
         self._shrunk: list[Any] = []
 
@@ -85,8 +90,14 @@ class ProximalStep(StepCallback):
         )
 
     def _begin(self, position: int) -> None:
+        if self.step_size is None and hasattr(self.optimizer, "optimizers"):
+            raise ValueError(
+                f"step_size: got None and {self.optimizer.name}, which has "
+                "several learning rates, expected a number; give step_size"
+            )
         self._shrunk = []
         for path, layer in self._block_sparse_layers():
+            check_built(path, layer)
             if not layer.blocks.trainable:
                 continue
             if isinstance(layer.kernel_regularizer, GroupLasso):

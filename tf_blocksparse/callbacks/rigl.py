@@ -1,7 +1,8 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """`RigL`: blocks move during training to where the gradient is largest."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import keras
@@ -135,7 +136,8 @@ class RigL(Regrowth):
           model: a Keras model.
           optimizer: the Keras optimizer that trains it; by default that with
             which the model was compiled. Its `iterations` counts the steps.
-          loss: `loss(y, y_pred)`, a scalar; by default `model.compute_loss`.
+          loss: `loss(y, y_pred)`, or, with sample weights, `loss(y, y_pred,
+            sample_weight)`, a scalar; by default `model.compute_loss`.
 
         Raises:
           ValueError: if there is no optimizer, or the model has no layer to
@@ -188,17 +190,13 @@ class RigL(Regrowth):
     ) -> list[Scores]:
         # What the pass assigns to variables is forgotten with the scope.
         with (
+            _eager_functions(),
             keras.StatelessScope(collect_losses=True),
             tf.GradientTape() as tape,
             _capture.capture() as records,
         ):
             outputs = self.model(x, training=True)
-            if self._loss is not None:
-                loss = self._loss(y, outputs)
-            else:
-                loss = self.model.compute_loss(
-                    x=x, y=y, y_pred=outputs, sample_weight=weight
-                )
+            loss = self._loss_of(x, y, outputs, weight)
             # In float16 small gradients would vanish otherwise.
             loss = self._whole_optimizer.scale_loss(loss)
         gradients = tape.gradient(
@@ -207,6 +205,38 @@ class RigL(Regrowth):
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
         return [_norms_of(layer, records, gradients) for layer in layers]
+
+    def _loss_of(self, x: Any, y: Any, outputs: Any, weight: Any) -> Any:
+        if self._loss is not None:
+            weights = () if weight is None else (weight,)
+            return self._loss(y, outputs, *weights)
+        try:
+            return self.model.compute_loss(
+                x=x, y=y, y_pred=outputs, sample_weight=weight
+            )
+        except (AttributeError, ValueError) as error:
+            if getattr(self.model, "compiled", False):
+                raise
+            raise ValueError(
+                f"loss: got None and {self.model.name}, which was not "
+                "compiled, expected a function of y and y_pred; pass it to "
+                "start"
+            ) from error
+
+
+@contextlib.contextmanager
+def _eager_functions() -> Iterator[None]:
+    """Lets every `tf.function` run as Python, so that its layers record.
+
+    One that was traced before would not record; one that is traced here would
+    keep, for later calls, what is meant for this pass alone.
+    """
+    before = tf.config.functions_run_eagerly()
+    tf.config.run_functions_eagerly(True)
+    try:
+        yield
+    finally:
+        tf.config.run_functions_eagerly(before)
 
 
 def _norms_of(
@@ -218,8 +248,7 @@ def _norms_of(
     if not own:
         raise ValueError(
             f"layer {layer.name}: got no pass through it, expected the model "
-            "to call it outside of tf.functions of its own; pass `layers` "
-            "without it, or take away the tf.function"
+            "to call it in training; pass `layers` without it"
         )
     norms = _capture.gradient_norms(
         [records[i] for i in own], [gradients[i] for i in own]
