@@ -3,11 +3,13 @@
 
 load(
     "//cc/bazel:repositories.bzl",
+    "cuda_repository",
     "googletest_repository",
     "tensorflow_repository",
 )
 
 def _installed_impl(_module_ctx):
+    cuda_repository(name = "cuda")
     googletest_repository(name = "googletest")
     tensorflow_repository(name = "tensorflow")
 

@@ -60,3 +60,90 @@ googletest_repository = repository_rule(
     environ = ["GOOGLETEST_SOURCES"],
     local = True,
 )
+
+# Compiled for this one alone, code still runs on later GPUs, from its PTX.
+_DEFAULT_ARCHS = "80"
+
+_PROBE = "#include <string>\n__global__ void Probe() {}\n"
+
+def _find_nvcc(repository_ctx):
+    environ = repository_ctx.os.environ
+    for folder in [environ.get("CUDA_HOME"), environ.get("CUDA_PATH")]:
+        if folder:
+            return repository_ctx.path(folder + "/bin/nvcc")
+    usual = repository_ctx.path("/usr/local/cuda/bin/nvcc")
+    return repository_ctx.which("nvcc") or usual
+
+def _parse_archs(text):
+    archs = text.replace(",", " ").replace(";", " ").split(" ")
+    archs = [arch for arch in archs if arch]
+    for arch in archs:
+        if not arch.rstrip("af").isdigit():
+            fail(("TF_BLOCKSPARSE_CUDA_ARCHS has '%s', expected compute " +
+                  "capabilities without the point, such as '80 90a'") % arch)
+    if not archs:
+        fail("TF_BLOCKSPARSE_CUDA_ARCHS is empty: unset it, or name some")
+    return archs
+
+# What keeps nvcc from compiling, or None. A compiler of C++ that it does not
+# know would fail only later, in the midst of a build.
+def _nvcc_complaint(repository_ctx, nvcc, arch):
+    if not nvcc.exists:
+        return ("no nvcc in PATH, $CUDA_HOME/bin or /usr/local/cuda/bin: " +
+                "install the CUDA toolkit or set CUDA_HOME to it")
+    repository_ctx.file("probe.cu", _PROBE, executable = False)
+    result = repository_ctx.execute([
+        nvcc,
+        "-std=c++17",
+        "-arch=sm_" + arch,
+        "--compile",
+        "--output-file=probe.o",
+        "probe.cu",
+    ])
+    if result.return_code != 0:
+        return "%s does not compile for sm_%s: %s" % (
+            nvcc,
+            arch,
+            result.stderr.strip(),
+        )
+    return None
+
+def _cuda_repository_impl(repository_ctx):
+    environ = repository_ctx.os.environ
+    wanted = environ.get("TF_BLOCKSPARSE_CUDA") or "auto"
+    if wanted not in ["0", "1", "auto"]:
+        fail("TF_BLOCKSPARSE_CUDA is '%s', expected 0, 1 or auto" % wanted)
+    archs = _parse_archs(
+        environ.get("TF_BLOCKSPARSE_CUDA_ARCHS") or _DEFAULT_ARCHS,
+    )
+    nvcc = ""
+    if wanted != "0":
+        nvcc = _find_nvcc(repository_ctx)
+        complaint = _nvcc_complaint(repository_ctx, nvcc, archs[0])
+        if complaint and wanted == "1":
+            fail("TF_BLOCKSPARSE_CUDA is 1, but " + complaint)
+        if complaint:
+            nvcc = ""
+    repository_ctx.file("BUILD", "", executable = False)
+    repository_ctx.file(
+        "config.bzl",
+        "NVCC = \"%s\"\nARCHS = %s\n" % (nvcc, repr(archs)),
+        executable = False,
+    )
+
+cuda_repository = repository_rule(
+    implementation = _cuda_repository_impl,
+    configure = True,
+    doc = """Which nvcc compiles for which GPUs: NVCC and ARCHS of config.bzl.
+
+NVCC is empty where there is none that works, or TF_BLOCKSPARSE_CUDA is 0; where
+that is 1, there has to be one.""",
+    environ = [
+        "CUDA_HOME",
+        "CUDA_PATH",
+        "PATH",
+        "TF_BLOCKSPARSE_CUDA",
+        "TF_BLOCKSPARSE_CUDA_ARCHS",
+    ],
+    local = True,
+)
