@@ -26,10 +26,10 @@ def small_model(rate=0.1, **arguments):
 
 
 def test_only_blocks_that_matter_stay():
-    model, layer = small_model(0.02)
+    model, layer = small_model(0.04)
     callback = ProximalStep(GroupLasso(0.5))
     history = model.fit(
-        X, Y, epochs=60, batch_size=32, verbose=0, callbacks=[callback]
+        X, Y, epochs=30, batch_size=32, verbose=0, callbacks=[callback]
     )
     is_zero = ~layer.blocks.numpy().any(axis=(1, 2))
     # Blocks go output by output: output 1, input 0 is the fifth.

@@ -17,7 +17,8 @@ X = RNG.normal(size=(96, 24)).astype("float32")
 Y = np.tanh(X @ RNG.normal(size=(24, 3))).astype("float32")
 
 
-def make(optimizer="sgd", **arguments):
+def make(optimizer="sgd", run_eagerly=True, **arguments):
+    # Few steps take less time than making a graph; some tests do.
     keras.utils.set_random_seed(1)
     options = {"block_size": 4, "sparsity": 0.6, "seed": 5}
     model = keras.Sequential(
@@ -30,7 +31,13 @@ def make(optimizer="sgd", **arguments):
             keras.layers.Dense(3),
         ]
     )
-    model.compile(optimizer, "mse", metrics=["mae"], **arguments)
+    model.compile(
+        optimizer,
+        "mse",
+        metrics=["mae"],
+        run_eagerly=run_eagerly,
+        **arguments,
+    )
     return model
 
 
@@ -66,12 +73,12 @@ class Watch(keras.callbacks.Callback):
 
 
 def rigl(**options):
-    options = {"update_every": 5, "end_step": 30, **options}
+    options = {"frequency": 5, "end_step": 30, **options}
     return RigL((X, Y), batch_size=16, **options)
 
 
 def evolution(**options):
-    return SET(**{"update_every": 5, "end_step": 30, **options})
+    return SET(**{"frequency": 5, "end_step": 30, **options})
 
 
 BOTH = pytest.mark.parametrize("regrowth", [rigl, evolution])
@@ -112,10 +119,10 @@ def test_nothing_else_changes():
     """Statistics, random numbers and metrics are as without the pass."""
     with_it, without = make(), make()
     # Drops nothing, and so only looks.
-    looks = rigl(fraction=0.0, update_every=1)
+    looks = rigl(fraction=0.0, frequency=1)
     looks._fraction_at = lambda step: 1e-9
     looks._update = lambda step: looks._scores(sparse(with_it), step)
-    one, two = fit(with_it, looks, epochs=2), fit(without, epochs=2)
+    one, two = fit(with_it, looks), fit(without)
     assert one.history == two.history
     for a, b in zip(with_it.variables, without.variables, strict=True):
         np.testing.assert_array_equal(a, b)
@@ -129,7 +136,7 @@ def test_new_blocks_and_their_slots_are_new():
         (keras.optimizers.Adam(use_ema=True), 0.0),
     ):
         model = make(optimizer)
-        fit(model)
+        fit(model, batch_size=48)
         layer = sparse(model)[0]
         blocks, old = layer.blocks.numpy(), layer.layout
         slots = [
@@ -139,7 +146,7 @@ def test_new_blocks_and_their_slots_are_new():
         ]
         assert slots
         before = [slot.numpy() for slot in slots]
-        regrow = evolution(update_every=1)
+        regrow = evolution(frequency=1)
         regrow.start(model)
         optimizer.iterations.assign_add(1)
         regrow.step()
@@ -180,15 +187,15 @@ def test_gradients_that_are_not_finite_move_nothing():
     model = make()
     before = layouts(model)
     bad = RigL(
-        lambda step: (X[:4] * np.nan, Y[:4]), end_step=99, update_every=1
+        lambda step: (X[:4] * np.nan, Y[:4]), end_step=99, frequency=1
     )
     fit(model, bad)
     assert layouts(model) == before
 
 
 def test_several_steps_at_once():
-    model, watch = make(steps_per_execution=4), Watch()
-    fit(model, rigl(update_every=6, end_step=90), watch, epochs=2)
+    model, watch = make("sgd", False, steps_per_execution=4), Watch()
+    fit(model, rigl(frequency=6, end_step=90), watch, epochs=2)
     # After steps 4, 8, 12, ...: the first that are past a multiple of 6.
     assert sorted(watch.moved) == [8, 12, 20, 24]
 
@@ -198,7 +205,7 @@ def test_custom_loop(regrowth):
     model, optimizer = make(), keras.optimizers.SGD(0.1, 0.9)
     optimizer.build(model.trainable_variables)
     before = layouts(model)
-    callback = regrowth(update_every=2)
+    callback = regrowth(frequency=2)
     callback.start(model, optimizer)
     for step in range(3):
         with tf.GradientTape() as tape:
@@ -213,7 +220,7 @@ def test_custom_loop(regrowth):
 def test_a_compiled_model_that_was_never_fitted():
     """The loss is not built before RigL asks for it."""
     model = make()
-    callback = RigL(end_step=10, update_every=1)
+    callback = RigL(end_step=10, frequency=1)
     callback.start(model)
     before = layouts(model)
     model.optimizer.build(model.trainable_variables)
@@ -238,7 +245,7 @@ def test_functions_inside_of_a_model(traced):
     model.compile("sgd", "mse")
     if traced:
         model(X, training=True)
-    callback = rigl(update_every=1)
+    callback = rigl(frequency=1)
     callback.start(model)
     before = layouts(model)
     model.optimizer.iterations.assign(1)
@@ -255,7 +262,7 @@ def test_losses_of_custom_loops():
     """Sample weights go to the loss, and without one there is advice."""
     model = make()
     model.optimizer.build(model.trainable_variables)
-    callback = RigL(end_step=10, update_every=1)
+    callback = RigL(end_step=10, frequency=1)
     seen = []
 
     def loss(y, y_pred, *weights):
@@ -316,7 +323,7 @@ def test_groups_stay_groups():
     model.compile("sgd", "mse")
     (layer,) = [each for each in model.layers if hasattr(each, "layout")]
     before = layer.layout
-    fit(model, evolution(update_every=1, fraction=0.9))
+    fit(model, evolution(frequency=1, fraction=0.9))
     assert layer.layout != before
     inside = np.kron(np.eye(2), np.ones((3, 4)))
     assert not (layer.layout.mask & (inside == 0)).any()
@@ -378,7 +385,7 @@ def test_distinct_numbers(limit, count):
     ("arguments", "message"),
     [
         ({"fraction": 1.5}, "fraction: got float 1.5"),
-        ({"update_every": 0}, "update_every: got int 0"),
+        ({"frequency": 0}, "frequency: got int 0"),
         ({"end_step": 0}, "end_step: got int 0"),
         ({"seed": -1}, "seed: got int -1"),
         ({"data": 3}, "data: got int 3"),
@@ -440,3 +447,20 @@ def test_refuses_layers_that_the_model_does_not_call():
     model.compile("sgd", "mse")
     with pytest.raises(ValueError, match="got no pass through it"):
         fit(model, rigl())
+
+
+@BOTH
+def test_an_end_that_is_over_is_told(regrowth):
+    model = make()
+    model.optimizer.iterations.assign(12)
+    with pytest.warns(UserWarning, match="end_step is 9, .* done 12 steps"):
+        fit(model, regrowth(end_step=9))
+
+
+@BOTH
+def test_an_end_that_was_reached_is_not_told(regrowth, recwarn):
+    model = make()
+    callback = regrowth(end_step=3, frequency=1)
+    fit(model, callback)
+    fit(model, callback)
+    assert not [w for w in recwarn if "no block will move" in str(w.message)]

@@ -41,7 +41,8 @@ def capture() -> Iterator[list[Record]]:
 
     Their activations run after their ops, not inside, so that z is on the way
     to the loss. A `tf.function` that was traced before does not record; one
-    that is traced inside records tensors of its own graph.
+    that is traced inside records tensors of its own graph: let functions run
+    eagerly where that matters.
     """
     outer = active()
     records: list[Record] = []
