@@ -116,7 +116,7 @@ class Move(Stay):
         """Acts from the first steps on."""
         self._moves = self.regrowth(
             end_step=last_update(),
-            update_every=update_every(),
+            frequency=update_every(),
             fraction=_FRACTION.value,
             seed=FLAGS.seed,
         )

@@ -34,12 +34,12 @@ def rows_of(step):
 
 
 def rigl(data):
-    return RigL(data, end_step=40, update_every=3, fraction=0.5, batch_size=10)
+    return RigL(data, end_step=40, frequency=3, fraction=0.5, batch_size=10)
 
 
 # Each makes the callback anew, as another process would.
 CALLBACKS = {
-    "set": lambda: SET(end_step=40, update_every=3, fraction=0.5),
+    "set": lambda: SET(end_step=40, frequency=3, fraction=0.5),
     "arrays": lambda: rigl((tf.constant(X), Y, WEIGHTS)),
     "dataset": lambda: rigl(dataset()),
     "py_dataset": lambda: rigl(Parts(workers=1)),
@@ -137,7 +137,7 @@ def test_through_checkpoints_of_tensorflow(tmp_path):
         checkpoint = tf.train.Checkpoint(model=model, optimizer=optimizer)
         if path is not None:
             checkpoint.restore(path)
-        callback = RigL(end_step=40, update_every=3, fraction=0.5)
+        callback = RigL(end_step=40, frequency=3, fraction=0.5)
         callback.start(model, optimizer)
         return model, optimizer, callback, checkpoint
 

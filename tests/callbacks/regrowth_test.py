@@ -186,9 +186,7 @@ def test_float16_with_scaled_losses():
 def test_gradients_that_are_not_finite_move_nothing():
     model = make()
     before = layouts(model)
-    bad = RigL(
-        lambda step: (X[:4] * np.nan, Y[:4]), end_step=99, frequency=1
-    )
+    bad = RigL(lambda step: (X[:4] * np.nan, Y[:4]), end_step=99, frequency=1)
     fit(model, bad)
     assert layouts(model) == before
 

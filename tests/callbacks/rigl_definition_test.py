@@ -215,7 +215,7 @@ def test_choice_equals_the_definition(name):
     optimizer = keras.optimizers.SGD()
     optimizer.build(model.trainable_variables)
     optimizer.iterations.assign(3)
-    rigl = RigL(fraction=0.5, update_every=4, end_step=20)
+    rigl = RigL(fraction=0.5, frequency=4, end_step=20)
     rigl.start(model, optimizer, loss=lambda y, z: tf.reduce_mean((z - y) ** 2))
     layouts = [layer.layout for layer in sparse]
     rigl.step(x, y)

@@ -24,7 +24,7 @@ def shrinking(**options):
 
 
 def evolution(**options):
-    return callbacks.SET(fraction=0.9, update_every=2, **options)
+    return callbacks.SET(fraction=0.9, frequency=2, **options)
 
 
 MAKERS = {
@@ -193,3 +193,23 @@ def test_wrong_layers_are_refused(name, wrong, text):
     _, model = make(name)
     with pytest.raises(ValueError, match=text):
         MAKERS[name][0](layers=wrong).start(model)
+
+
+@ALL
+def test_a_loop_passes_the_batch_and_the_loss_to_any_of_them(name):
+    def blocks_after(loss, *batch):
+        callback, model = make(name)
+        callback.start(model, model.optimizer, **loss)
+        for _ in range(3):
+            model.train_on_batch(X, Y)
+            callback.step(*batch)
+        layer = model.get_layer("blocks")
+        mask = None if layer.gate_mask is None else layer.gate_mask.numpy()
+        return layer.layout.mask, layer.blocks.numpy(), mask
+
+    weight = np.ones(len(X))
+    with_all = blocks_after(
+        {"loss": keras.losses.MeanSquaredError()}, X, Y, weight
+    )
+    for one, other in zip(blocks_after({}), with_all, strict=True):
+        np.testing.assert_array_equal(one, other)

@@ -2,6 +2,7 @@
 """What callbacks that move blocks share: when, how many, and their slots."""
 
 import math
+import warnings
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,7 @@ class Regrowth(StepCallback):
         self,
         *,
         fraction: float,
-        update_every: int,
+        frequency: int,
         end_step: int | None,
         seed: int,
         layers: Any,
@@ -37,8 +38,8 @@ class Regrowth(StepCallback):
         self.fraction = _arguments.fraction(
             "fraction", fraction, "0.3 moves three tenths of the blocks"
         )
-        self.update_every = _arguments.integer(
-            "update_every", update_every, 1, None, "give a number of steps"
+        self.frequency = _arguments.integer(
+            "frequency", frequency, 1, None, "give a number of steps"
         )
         if end_step is not None:
             advice = "give the step from which on blocks stay"
@@ -48,6 +49,7 @@ class Regrowth(StepCallback):
             "seed", seed, 0, None, "it decides what is random"
         )
         self._moving_layers: dict[str, BlockSparseLayer] = {}
+        self._has_updated = False
 
     def _scores(
         self, layers: list[BlockSparseLayer], step: int
@@ -83,15 +85,24 @@ class Regrowth(StepCallback):
                     "take blocks away, which would grow again elsewhere; pass "
                     "`layers` without it, or make a model without by compact"
                 )
+        end = self.end_step
+        if end is not None and position >= end and not self._has_updated:
+            warnings.warn(
+                f"no block will move: end_step is {end}, and the optimizer has "
+                f"done {position} steps; they count from its first one, so add "
+                "int(model.optimizer.iterations) to end_step",
+                stacklevel=2,
+            )
 
     def _advance(self, before: int, position: int) -> None:
         # By division: several steps may have been done at once.
-        if before // self.update_every < position // self.update_every and (
+        if before // self.frequency < position // self.frequency and (
             self.end_step is None or position < self.end_step
         ):
             self._update(position)
 
     def _update(self, step: int) -> None:
+        self._has_updated = True
         layers = [*self._moving_layers.values()]
         share = self._fraction_at(step)
         counts = [round(share * layer.layout.nnz) for layer in layers]

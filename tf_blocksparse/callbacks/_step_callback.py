@@ -1,7 +1,7 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """A callback that acts after training steps, in `fit` and in custom loops."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from fnmatch import fnmatchcase
 from typing import Any
 
@@ -38,7 +38,12 @@ class StepCallback(keras.callbacks.Callback):
         self._is_first_batch = False
         self._slots: dict[int, list[_optimizer_slots.Slot]] | None = None
 
-    def start(self, model: Any, optimizer: Any = None) -> None:
+    def start(
+        self,
+        model: Any,
+        optimizer: Any = None,
+        loss: Callable[[Any, Any], Any] | None = None,
+    ) -> None:
         """Takes a model, before the first step of a custom training loop.
 
         `fit` does so by itself.
@@ -47,6 +52,7 @@ class StepCallback(keras.callbacks.Callback):
           model: a Keras model or layer.
           optimizer: the Keras optimizer that trains it; by default that with
             which the model was compiled. Its `iterations` counts the steps.
+          loss: for `RigL`; not needed here.
 
         Raises:
           ValueError: if there is no optimizer, or the model has no layer to
@@ -68,8 +74,16 @@ class StepCallback(keras.callbacks.Callback):
         if self._has_begun:
             self._begin(self._position)
 
-    def step(self) -> None:
+    def step(
+        self, x: Any = None, y: Any = None, sample_weight: Any = None
+    ) -> None:
         """Acts after a training step of a custom loop.
+
+        Args:
+          x: the batch, for `RigL`; not needed here, but a loop may pass it to
+            whichever callback it has.
+          y: as x.
+          sample_weight: as x.
 
         Raises:
           ValueError: if `start` was not called before.

@@ -21,7 +21,7 @@ class RigL(Regrowth):
     The rigged lottery: the layout takes part in learning while the number of
     blocks, and so the time of a step, stays as it is. Nothing is traced anew.
 
-    At step t, if it is a multiple of `update_every` before `end_step`, in each
+    At step t, if it is a multiple of `frequency` before `end_step`, in each
     layer the `round(f(t) * nnz)` blocks with the smallest l2 norm are dropped,
     and as many grow where the l2 norm of the block of the dense weight's
     gradient is largest among the empty places, with
@@ -57,7 +57,7 @@ class RigL(Regrowth):
       end_step: the step from which on blocks stay. The paper has three
         quarters of all steps.
       fraction: share of the blocks that move at first, 0 to 1.
-      update_every: steps from one update to the next.
+      frequency: steps from one update to the next.
       batch_size: rows that are drawn of arrays.
       seed: integer >= 0.
       layers: layers, names or patterns of names or paths such as
@@ -81,7 +81,7 @@ class RigL(Regrowth):
     >>> model.compile("adam", "mse")
     >>> before = model.layers[0].layout
     >>> x, y = np.ones((96, 64)), np.ones((96, 1))
-    >>> rigl = RigL((x, y), end_step=10, update_every=2)
+    >>> rigl = RigL((x, y), end_step=10, frequency=2)
     >>> history = model.fit(x, y, epochs=2, callbacks=[rigl], verbose=0)
     >>> model.layers[0].layout.nnz == before.nnz
     True
@@ -93,14 +93,14 @@ class RigL(Regrowth):
         *,
         end_step: int,
         fraction: float = 0.3,
-        update_every: int = 100,
+        frequency: int = 100,
         batch_size: int = 32,
         seed: int = 0,
         layers: Any = None,
     ) -> None:
         super().__init__(
             fraction=fraction,
-            update_every=update_every,
+            frequency=frequency,
             end_step=end_step,
             seed=seed,
             layers=layers,
@@ -179,7 +179,7 @@ class RigL(Regrowth):
     ) -> list[Scores] | None:
         batch = self._batch
         if batch is None and self._batches is not None:
-            number = max(step // self.update_every - 1, 0)
+            number = max(step // self.frequency - 1, 0)
             batch = self._batches.draw(step, number)
         scores = self._gradient_norms(layers, *(batch or ()))
         finite = all(np.isfinite(each).all() for each in scores)

@@ -14,7 +14,7 @@ class SET(Regrowth):
     number of blocks, and so the time of a step, stays as it is. Nothing is
     traced anew. It needs no data; `RigL` asks the gradient for places.
 
-    At step t, if it is a multiple of `update_every` before `end_step`, in each
+    At step t, if it is a multiple of `frequency` before `end_step`, in each
     layer the `round(f(t) * nnz)` blocks with the smallest l2 norm are dropped,
     and as many grow at random among the empty places, those of the blocks just
     dropped included, with
@@ -35,7 +35,7 @@ class SET(Regrowth):
 
     Args:
       fraction: share of the blocks that move, 0 to 1.
-      update_every: steps from one update to the next.
+      frequency: steps from one update to the next.
       end_step: the step from which on blocks stay; None for no end.
       seed: integer >= 0.
       layers: layers, names or patterns of names or paths such as
@@ -60,7 +60,7 @@ class SET(Regrowth):
     >>> model.compile("adam", "mse")
     >>> before = model.layers[0].layout
     >>> x, y = np.ones((96, 64)), np.ones((96, 1))
-    >>> evolution = SET(update_every=2, end_step=10, seed=1)
+    >>> evolution = SET(frequency=2, end_step=10, seed=1)
     >>> history = model.fit(x, y, callbacks=[evolution], verbose=0)
     >>> model.layers[0].layout == before
     False
@@ -72,14 +72,14 @@ class SET(Regrowth):
         self,
         *,
         fraction: float = 0.3,
-        update_every: int = 100,
+        frequency: int = 100,
         end_step: int | None = None,
         seed: int = 0,
         layers: Any = None,
     ) -> None:
         super().__init__(
             fraction=fraction,
-            update_every=update_every,
+            frequency=frequency,
             end_step=end_step,
             seed=seed,
             layers=layers,
