@@ -47,7 +47,9 @@ _BATCH = flags.DEFINE_integer("batch", 64, "Images of a step and a call.")
 _IMAGES = flags.DEFINE_integer(
     "images", 1280, "Images to learn from.", upper_bound=MOST_IMAGES
 )
-_RATE = flags.DEFINE_float("learning_rate", 1e-3, "Adam's learning rate.")
+_RATE = flags.DEFINE_float(
+    "learning_rate", 1e-3, "Adam's learning rate at first; it falls to 0."
+)
 _ROUNDS = flags.DEFINE_integer("rounds", 25, "Turns of timing.")
 _THREADS = flags.DEFINE_integer("threads", 2, "Threads of an operation.")
 _MEASURE = flags.DEFINE_list(
@@ -122,8 +124,12 @@ def train(name: str, seed: int, digits: Digits, progress: Progress):
     """The dense model after all epochs, and the sparse one after as many."""
     keras.utils.set_random_seed(seed)
     dense = NETWORKS[name]()
+    epoch = -(-len(digits.learn[0]) // _BATCH.value)
+    rate = keras.optimizers.schedules.CosineDecay(
+        _RATE.value, _EPOCHS.value * epoch
+    )
     dense.compile(
-        keras.optimizers.Adam(_RATE.value),
+        keras.optimizers.Adam(rate),
         keras.losses.SparseCategoricalCrossentropy(from_logits=True),
     )
     learn = {
@@ -139,7 +145,7 @@ def train(name: str, seed: int, digits: Digits, progress: Progress):
     )
     begin = int(sparse.optimizer.iterations)
     rest = _EPOCHS.value - dense_epochs()
-    steps = rest * -(-len(digits.learn[0]) // _BATCH.value)
+    steps = rest * epoch
     # The last third learns with what is left.
     schedule = tfbs.schedules.Polynomial(
         0.0,
@@ -260,7 +266,7 @@ _LINES = [
 
 def table(dense: list[dict], sparse: list[dict]) -> str:
     """The means over the seeds and, behind +-, half of what they span."""
-    lines = [f"{'':<29}{'dense':>16}{'sparse':>16}{'dense / sparse':>16}"]
+    lines = [f"{'':<29}{'dense':>20}{'sparse':>20}{'dense / sparse':>16}"]
     for title, key, scale, form in _LINES:
         cells = []
         for rows in (dense, sparse):
@@ -270,7 +276,7 @@ def table(dense: list[dict], sparse: list[dict]) -> str:
             cells.append(f"{mean:{form}} +- {spread:{form}}")
         ratios = [a[key] / b[key] for a, b in zip(dense, sparse, strict=True)]
         ratio = "" if key == "accuracy" else f"{statistics.mean(ratios):.1f}"
-        lines.append(f"{title:<29}{cells[0]:>16}{cells[1]:>16}{ratio:>16}")
+        lines.append(f"{title:<29}{cells[0]:>20}{cells[1]:>20}{ratio:>16}")
     return "\n".join(lines)
 
 
