@@ -35,7 +35,7 @@ def test_a_layer_may_lose_all_of_its_blocks(keep_gate):
     model.compile("adam", "mse", run_eagerly=True)
     model.fit(X, np.zeros((8, 8)), verbose=0)
     layer.gate_mask.assign(np.zeros(6, bool))
-    small = compact(model, keep_gate)
+    small = compact(model, keep_gate=keep_gate)
     assert small.layers[0].blocks.shape == (0, 8, 8)
     equal(model, small)
     small.fit(X, np.zeros((8, 8)), verbose=0)
@@ -151,5 +151,6 @@ def test_layers_that_are_not_trained_stay_so():
 def test_models_that_are_not_built_are_refused():
     with pytest.raises(ValueError, match="not built"):
         compact(keras.Sequential([dense()]))
+    model = keras.Sequential([keras.Input((16,)), dense()])
     with pytest.raises(ValueError, match="keep_gate: got"):
-        compact(keras.Sequential([keras.Input((16,)), dense()]), "mask")
+        compact(model, keep_gate="mask")

@@ -61,7 +61,7 @@ def test_outputs_are_as_before_and_closed_blocks_gone(name, keep_gate):
     close(layer)
     kept = layer.gate_mask.numpy()
     assert 0 < kept.sum() < kept.size
-    small = compact(model, keep_gate)
+    small = compact(model, keep_gate=keep_gate)
     new = small.layers[0]
     assert type(new) is type(layer)
     assert new.name == layer.name

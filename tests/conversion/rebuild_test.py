@@ -6,6 +6,7 @@ import keras
 import numpy as np
 import pytest
 
+import tf_blocksparse as tfbs
 from tf_blocksparse.conversion._config_copy import config_copy
 from tf_blocksparse.conversion._rebuild import (
     Replacement,
@@ -366,3 +367,11 @@ class Tied(keras.Model):
 
     def get_config(self):
         return {"name": self.name}
+
+
+@pytest.mark.parametrize("convert", [tfbs.sparsify, tfbs.densify, tfbs.compact])
+def test_what_is_no_model_is_refused(convert):
+    with pytest.raises(
+        ValueError, match=r"model: got str 'model\.keras'.*load"
+    ):
+        convert("model.keras")

@@ -9,13 +9,14 @@ import numpy.typing as npt
 from tf_blocksparse import _arguments
 from tf_blocksparse.conversion import _attention, _criteria, _parts
 from tf_blocksparse.conversion._config_copy import config_copy
+from tf_blocksparse.conversion._model_argument import check_model
 from tf_blocksparse.conversion._rebuild import Replacement, rebuild
 from tf_blocksparse.layers._block_sparse_layer import BlockSparseLayer
 from tf_blocksparse.layout import BlockLayout
 
 
 def compact(
-    model: Any, keep_gate: bool = False, *, drop_zero: bool = False
+    model: Any, *, keep_gate: bool = False, drop_zero: bool = False
 ) -> Any:
     """A new model from which blocks that do nothing are gone.
 
@@ -48,8 +49,8 @@ def compact(
       The new model, of the same kind.
 
     Raises:
-      ValueError: if the model is not built, or a part of it cannot be made
-        from its config.
+      ValueError: if the model is none, or not built, or a part of it cannot be
+        made from its config.
 
     >>> import keras
     >>> import tf_blocksparse as tfbs
@@ -66,6 +67,7 @@ def compact(
     >>> bool(np.allclose(model(x), small(x)))
     True
     """
+    check_model(model)
     keep_gate = _arguments.flag("keep_gate", keep_gate)
     drop_zero = _arguments.flag("drop_zero", drop_zero)
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from tf_blocksparse.conversion import _attention, _parts, _twins
+from tf_blocksparse.conversion._model_argument import check_model
 from tf_blocksparse.conversion._rebuild import Replacement, rebuild
 
 
@@ -43,6 +44,7 @@ def densify(model: Any) -> Any:
     >>> bool(np.allclose(model(x), dense(x), atol=1e-6))
     True
     """
+    check_model(model)
 
     def convert(layer: Any) -> Replacement | None:
         if not layer.built:

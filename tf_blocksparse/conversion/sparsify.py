@@ -16,6 +16,7 @@ from tf_blocksparse.conversion import (
     _sparse,
     _twins,
 )
+from tf_blocksparse.conversion._model_argument import check_model
 from tf_blocksparse.conversion._policy import Policy
 from tf_blocksparse.conversion._rebuild import Replacement, rebuild
 from tf_blocksparse.conversion.report import LayerReport, SparsifyReport
@@ -85,7 +86,7 @@ def sparsify(
       return_report: whether to return a `SparsifyReport`, too.
       measure: whether to measure, for the report, what each layer that was
         replaced takes on this machine, before and after. It changes nothing.
-      rows: the batch that is measured.
+      rows: the batch that is measured; of sequences, their number.
 
     Returns:
       The new model, or `(model, report)`.
@@ -121,6 +122,7 @@ def sparsify(
     rows = _arguments.integer("rows", rows, 1, None, "64 is usual")
     return_report = _arguments.flag("return_report", return_report)
     measure = _arguments.flag("measure", measure)
+    check_model(model)
     weights = _plan.plan(model, rules)
     changed = [weight for weight in weights if _changes(weight, gate)]
     if not changed:
