@@ -2,7 +2,9 @@
 """Block-sparse layers and ops for TensorFlow and Keras.
 
 Swap `keras.layers.Dense` for `layers.BlockSparseDense`, or build on
-`ops.matmul` and a `BlockLayout`, which says which blocks of a weight exist.
+`ops.matmul` and a `BlockLayout`, which says which blocks of a weight exist. Or
+convert a trained model by `sparsify`, prune one while it trains by
+`callbacks.BlockPruning` and `compact`, and look at it by `inspect`.
 """
 
 # First: it checks TensorFlow and Keras before anything else imports them.
