@@ -101,6 +101,7 @@ CONV_ERRORS = (
     ({"sparsity": 1.5}, "sparsity: got float 1.5, expected"),
     ({"seed": -1}, "seed: got int -1, expected"),
     ({"layout": np.ones((2, 2))}, "layout: got ndarray .* a BlockLayout"),
+    ({"layout": "butterfly"}, "layout: got str .*BlockLayout.from_pattern"),
     (
         {"layout": BlockLayout.dense((8, 9), 4)},
         r"layout: got one of shape \(8, 9\), expected \(inputs, filters\) = "

@@ -61,7 +61,8 @@ def check_layout(
     if not isinstance(layout, BlockLayout):
         raise ValueError(
             f"layout: got {_arguments.shown(layout)}, expected a BlockLayout; "
-            "make one, for instance by BlockLayout(mask, block_size)"
+            "make one by BlockLayout(mask, block_size), or of a pattern by "
+            "BlockLayout.from_pattern(name, (inputs, outputs), block_size)"
         )
     expected = (layout.inputs if inputs is None else inputs, outputs)
     if layout.shape != expected:
