@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import tf_blocksparse as tfbs
-from tf_blocksparse.conversion import _cost, _distribution
+from tf_blocksparse.conversion import _cost, _distribution, _measure
 
 L = keras.layers
 ALL = {"skip_unprofitable": False}
@@ -267,3 +267,24 @@ def test_report(capsys):
     x = np.ones((3, 128))
     again = tfbs.sparsify(model, 0.75, 32)
     np.testing.assert_array_equal(new(x), again(x))
+
+
+def test_what_is_measured_is_not_the_layer_of_the_model(monkeypatch):
+    monkeypatch.setattr(_measure, "_SECONDS", 0.0)
+    inputs = keras.Input((None, 8))
+    # Wider than the pixels of an axis whose size is not known.
+    layer = L.Conv1D(8, 20, activity_regularizer="l2", name="layer")
+    model = keras.Model(inputs, layer(inputs))
+    model(np.ones((1, 30, 8)))
+    losses = [float(loss) for loss in model.losses]
+    new, report = tfbs.sparsify(
+        model, 0.5, 4, skip_unprofitable=False, gate="mask",
+        return_report=True, measure=True, rows=1,
+    )  # fmt: skip
+    assert report.layers[0].times is not None
+    # Not the tensors of a graph.
+    assert [float(loss) for loss in model.losses] == losses
+    _, report = tfbs.sparsify(
+        new, 0.75, 4, return_report=True, measure=True, rows=1
+    )
+    assert report.layers[0].times is not None

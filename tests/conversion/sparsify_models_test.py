@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 import tf_blocksparse as tfbs
-from tf_blocksparse import layers
+from tf_blocksparse import BlockLayout, layers
 
 L = keras.layers
 RNG = np.random.default_rng(0)
@@ -97,6 +97,62 @@ def test_what_cannot_be_replaced_says_why():
     np.testing.assert_array_equal(
         new.get_layer("own").kernel, model.get_layer("own").kernel
     )
+
+
+class Namesakes(L.Layer):
+    """Holds layers of one name."""
+
+    def __init__(self, **kwargs):
+        super().__init__(**kwargs)
+        self.parts = [L.Dense(units, name="part") for units in (8, 16, 4)]
+
+    def call(self, x):
+        for part in self.parts:
+            x = part(x)
+        return x
+
+
+@pytest.mark.parametrize("distribution", ["uniform", "global"])
+def test_names_need_not_differ(distribution):
+    model = models.with_integers(layer_model(Namesakes(name="all"), (16,)))
+    new, report = tfbs.sparsify(
+        model, 0.5, 4, return_report=True, distribution=distribution, **ALL
+    )
+    assert [row.path for row in report.layers] == ["all/part"] * 3
+    for old, part in zip(
+        model.get_layer("all").parts, new.get_layer("all").parts, strict=True
+    ):
+        scores = np.linalg.norm(
+            BlockLayout.dense(part.layout.shape, 4).gather(old.kernel.numpy()),
+            axis=(1, 2),
+        )
+        kept = np.linalg.norm(part.blocks.numpy(), axis=(1, 2))
+        np.testing.assert_array_equal(
+            np.sort(kept), np.sort(scores)[len(scores) - len(kept) :]
+        )
+        if distribution == "uniform":
+            assert len(kept) == len(scores) // 2
+
+
+@pytest.mark.parametrize("mode", ["int8", "int4", "float8"])
+def test_quantized_layers_are_copied(mode):
+    model = keras.Sequential(
+        [keras.Input((16,)), L.Dense(16), L.Dense(16, name="layer")]
+    )
+    model.layers[0].quantize(mode)
+    new, report = tfbs.sparsify(model, 0.5, 8, return_report=True, **ALL)
+    assert [row.reason for row in report.layers] == [
+        f"quantized to {mode}",
+        None,
+    ]
+    # Variables that were added by quantizing are in other places.
+    before, after = (
+        {each.name: each.numpy() for each in layer.weights}
+        for layer in (model.layers[0], new.layers[0])
+    )
+    assert before.keys() == after.keys()
+    for name, values in before.items():
+        np.testing.assert_array_equal(after[name], values)
 
 
 class Own(L.Dense):

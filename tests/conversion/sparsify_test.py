@@ -253,6 +253,7 @@ def test_nan_names_the_layer():
         ({"sparsity": 1.5}, "sparsity: got float 1.5, expected a number"),
         ({"sparsity": {"first": 2}}, r"sparsity\['first'\]: got int 2"),
         ({"sparsity": {"frist": 0.5}}, "the pattern 'frist', expected one"),
+        ({"sparsity": {1: 0.5}}, "sparsity: got the key int 1, expected a pat"),
         ({"sparsity": {"*": {"block": 3}}}, "got a dict with .'block'."),
         ({"sparsity": lambda layer: "much"}, r"sparsity\(first\): got str"),
         ({"block_size": 0}, "block_size: got int 0"),

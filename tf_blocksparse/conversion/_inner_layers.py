@@ -6,6 +6,8 @@ from typing import Any
 
 import keras
 
+from tf_blocksparse.layers._forget_layer import forget_layer
+
 # How to reach something in a layer: its attribute, then indices and keys.
 Place = tuple[Any, ...]
 
@@ -73,7 +75,7 @@ def put_layers(layer: Any, layers: list[tuple[Place, Any]]) -> None:
     They are given in the order in which the layer shall count them.
     """
     for place, _ in layers:
-        _forget(layer, layer_at(layer, place))
+        forget_layer(layer, layer_at(layer, place))
     values: dict[str, Any] = {}
     for (name, *rest), each in layers:
         value = values.get(name, getattr(layer, name))
@@ -81,14 +83,6 @@ def put_layers(layer: Any, layers: list[tuple[Place, Any]]) -> None:
     # Only now: what is set is counted.
     for name, value in values.items():
         setattr(layer, name, value)
-
-
-def _forget(layer: Any, inner: Any) -> None:
-    # Keras goes on counting a layer whose attribute is set to another one,
-    # unless it was in a list and is taken out.
-    layer.layers_to_forget = [inner]
-    layer.layers_to_forget.clear()
-    del layer.layers_to_forget
 
 
 def _with(value: Any, place: list[Any], layer: Any) -> Any:

@@ -33,9 +33,19 @@ def carry_slots(old_model: Any, new_model: Any, sources: list[Source]) -> None:
     old, new = old_model.optimizer, new_model.optimizer
     by_new = {id(source.new): source for source in sources}
     _carry_exclusions(old, new, sources)
+    # Not always what the model trains now: layers may have been frozen since.
+    before = _optimizer_slots.trained(old)
     if not new.built:
-        new.build(new_model.trainable_variables)
-    before, after = old_model.trainable_variables, new_model.trainable_variables
+        known = set(map(id, before))
+        new.build(
+            [
+                each
+                for each in new_model.variables
+                if each.trainable
+                or (id(each) in by_new and id(by_new[id(each)].old) in known)
+            ]
+        )
+    after = _optimizer_slots.trained(new)
     old_slots = dict(
         zip(map(id, before), _optimizer_slots.slots(old, before), strict=True)
     )
@@ -44,7 +54,7 @@ def carry_slots(old_model: Any, new_model: Any, sources: list[Source]) -> None:
         source = by_new.get(id(variable))
         if source is None:
             continue
-        given = {each.name: each for each in old_slots[id(source.old)]}
+        given = {each.name: each for each in old_slots.get(id(source.old), [])}
         for slot in slots:
             _fill(slot, given.get(slot.name), source)
     _carry_the_rest(old, list(old_slots.values()), new, new_slots)

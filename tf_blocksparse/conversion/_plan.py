@@ -20,7 +20,9 @@ from tf_blocksparse.conversion._policy import Policy
 from tf_blocksparse.conversion._rebuild import replaceable
 
 
-@dataclass
+# Paths are for reading: names in a layer need not differ. So a weight is
+# compared, and found in dicts, by identity.
+@dataclass(eq=False)
 class Weight:
     """A weight of a model, and what becomes of it."""
 
@@ -122,7 +124,7 @@ def _ask(weight: Weight, rules: Rules) -> None:
 def _choose(weights: list[Weight], rules: Rules) -> None:
     """Chooses the blocks of all weights, and leaves out what does not pay."""
     scores = {
-        weight.path: weight.part.scores(
+        weight: weight.part.scores(
             weight.layout, rules.criterion, rules.distribution == "global"
         )
         for weight in weights
@@ -133,7 +135,7 @@ def _choose(weights: list[Weight], rules: Rules) -> None:
     )
     chosen = _kept(weights, scores, rules, budget)
     while rules.skip_unprofitable:
-        worse = [w for w in weights if not _pays(w, chosen[w.path])]
+        worse = [w for w in weights if not _pays(w, chosen[w])]
         # All blocks of what stays dense count, so that the sum is as asked.
         rest = budget - sum(w.places for w in worse)
         others = [w for w in weights if w not in worse]
@@ -143,7 +145,7 @@ def _choose(weights: list[Weight], rules: Rules) -> None:
             # Nothing would be left for the others: then these are sparse, too.
             break
         for weight in worse:
-            got = 1.0 - np.count_nonzero(chosen[weight.path]) / weight.places
+            got = 1.0 - np.count_nonzero(chosen[weight]) / weight.places
             least = _cost.least_sparsity(weight.layer, weight.block_size)
             weight.reason = f"sparsity {got:.0%} pays from {least:.0%} on only"
         weights, budget = others, rest
@@ -151,7 +153,7 @@ def _choose(weights: list[Weight], rules: Rules) -> None:
         if rules.distribution == "uniform":
             break
     for weight in weights:
-        weight.layout = _parts.subset(weight.layout, chosen[weight.path])
+        weight.layout = _parts.subset(weight.layout, chosen[weight])
 
 
 def _pays(weight: Weight, kept: Any) -> bool:
@@ -166,12 +168,12 @@ def _pays(weight: Weight, kept: Any) -> bool:
 
 def _kept(
     weights: list[Weight],
-    scores: dict[str, Any],
+    scores: dict[Weight, Any],
     rules: Rules,
     budget: int,
-) -> dict[str, Any]:
-    """Which of the blocks to choose from each weight keeps, by path."""
-    own = [scores[weight.path] for weight in weights]
+) -> dict[Weight, Any]:
+    """Which of the blocks to choose from each weight keeps."""
+    own = [scores[weight] for weight in weights]
     asked = [weight.asked or 0.0 for weight in weights]
     places = [weight.places for weight in weights]
     available = [len(each) for each in own]
@@ -189,4 +191,4 @@ def _kept(
             _criteria.heaviest(each, count)
             for each, count in zip(own, counts, strict=True)
         ]
-    return {w.path: each for w, each in zip(weights, kept, strict=True)}
+    return dict(zip(weights, kept, strict=True))

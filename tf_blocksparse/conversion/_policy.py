@@ -30,6 +30,12 @@ class Policy:
         if isinstance(sparsity, Mapping):
             self._unused = dict.fromkeys(sparsity, True)
             for pattern, value in sparsity.items():
+                if not isinstance(pattern, str):
+                    raise ValueError(
+                        f"sparsity: got the key {_arguments.shown(pattern)}, "
+                        "expected a pattern of names; write a str, or give a "
+                        "function of the layer"
+                    )
                 self._resolve(f"sparsity[{pattern!r}]", value)
         elif not callable(sparsity):
             self._resolve("sparsity", sparsity)

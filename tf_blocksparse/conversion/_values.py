@@ -114,6 +114,10 @@ def _fill(old: Any, new: Any, replacement: Replacement) -> list[Source]:
 def _copy(old: Any, new: Any) -> list[Source]:
     """The values of a layer that is a copy of another one."""
     before, after = own_variables(old), own_variables(new)
+    if _names(before) != _names(after) and _same_names(before, after):
+        # What was made later, as by quantizing, comes first in a new layer.
+        by_name = {each.name: each for each in after}
+        after = [by_name[each.name] for each in before]
     if [each.shape for each in before] != [each.shape for each in after]:
         raise ValueError(
             f"layer {old.name}: got {_listed(after)} after it was made from "
@@ -127,6 +131,16 @@ def _copy(old: Any, new: Any) -> list[Source]:
         Source(target, source, None)
         for source, target in zip(before, after, strict=True)
     ]
+
+
+def _names(variables: list[Any]) -> list[str]:
+    return [each.name for each in variables]
+
+
+def _same_names(before: list[Any], after: list[Any]) -> bool:
+    """Whether both lists have the same names, each once."""
+    names = set(_names(before))
+    return names == set(_names(after)) and len(names) == len(before)
 
 
 def _copy_what_is_no_variable(old: Any, new: Any) -> None:

@@ -141,7 +141,7 @@ def sparsify(
     if not return_report:
         return new
     times = _measure.times_of(changed, gate, rows) if measure else {}
-    layers = tuple(_told(each, times.get(each.path)) for each in weights)
+    layers = tuple(_told(each, times.get(each)) for each in weights)
     report = SparsifyReport(
         layers,
         _parameters(model),
@@ -185,11 +185,11 @@ def _changes(weight: _plan.Weight, gate: str | None) -> bool:
 def _warn_of_nothing(weights: list[_plan.Weight]) -> None:
     told = "; ".join(f"{each.path}: {each.reason}" for each in weights[:3])
     more = f"; and {len(weights) - 3} more" if len(weights) > 3 else ""
-    warnings.warn(
-        f"sparsify replaced no layer ({told or 'none has a kernel'}{more}); "
-        "other block sizes or skip_unprofitable=False may",
-        stacklevel=3,
-    )
+    text = f"sparsify replaced no layer ({told or 'none has a kernel'}{more})"
+    # If it is not the kind of the layers.
+    if any(each.asked is not None for each in weights):
+        text += "; other block sizes or skip_unprofitable=False may"
+    warnings.warn(text, stacklevel=3)
 
 
 def _told(weight: _plan.Weight, times: Any) -> LayerReport:

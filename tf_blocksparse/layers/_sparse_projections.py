@@ -8,6 +8,7 @@ import keras
 
 from tf_blocksparse import _arguments
 from tf_blocksparse.layers import _config
+from tf_blocksparse.layers._forget_layer import forget_layer
 from tf_blocksparse.layers.block_sparse_einsum_dense import (
     BlockSparseEinsumDense,
 )
@@ -65,7 +66,8 @@ class SparseProjections(keras.layers.Layer):
             if dense is not None and self.layouts.get(name) != "dense":
                 sparse = self._sparse_like(dense, number)
                 shape = dense.get_build_config()["input_shape"]
-                self._replace(attribute, dense, sparse)
+                forget_layer(self, dense)
+                setattr(self, attribute, sparse)
                 sparse.build(shape)
 
     def _sparse_like(self, dense: Any, number: int) -> Any:
@@ -91,14 +93,6 @@ class SparseProjections(keras.layers.Layer):
             seed=None if seed is None else seed + number,
             gate=self.gate,
         )
-
-    def _replace(self, attribute: str, dense: Any, sparse: Any) -> None:
-        # Keras goes on counting a layer whose attribute is set to another,
-        # unless it was in a list and is taken out.
-        self.layers_to_forget = [dense]
-        self.layers_to_forget.clear()
-        del self.layers_to_forget
-        setattr(self, attribute, sparse)
 
     def projections(self) -> dict[str, Any]:
         """The projections by their names; some may be `EinsumDense`.
