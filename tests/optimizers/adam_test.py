@@ -114,13 +114,30 @@ def test_sparse_gradients_take_the_step_of_keras():
     assert_same(*([np.asarray(x) for x in each] for each in results))
 
 
-def updates(kind, wrap):
+def of_unknown_rank():
+    return tf.numpy_function(lambda: np.ones(3, "float32"), [], tf.float32)
+
+
+@pytest.mark.parametrize(
+    "gradient", [lambda: [1.0, 1.0, 1.0], lambda: tf.ones([1]), of_unknown_rank]
+)
+def test_what_is_not_sure_to_have_the_shape_takes_the_step_of_keras(gradient):
+    given = state((3,), "float32", 0)[0], gradient
+    assert_same(
+        [updates(Adam, tf.function, *given)],
+        [updates(keras.optimizers.Adam, tf.function, *given)],
+    )
+
+
+VALUE, GRADIENT, *_ = state((64, 33), "float32", 0)
+
+
+def updates(kind, wrap, value=VALUE, gradient=lambda: tf.constant(GRADIENT)):
     """A variable after two updates by a function that `wrap` makes."""
-    value, gradient, *_ = state((64, 33), "float32", 0)
     variable = keras.Variable(value)
     optimizer = kind(0.01)
     optimizer.build([variable])
-    apply = wrap(lambda: optimizer.apply([tf.constant(gradient)], [variable]))
+    apply = wrap(lambda: optimizer.apply([gradient()], [variable]))
     apply()
     apply()
     return variable.numpy()

@@ -123,8 +123,7 @@ class Adam(keras.optimizers.Adam):
             self.amsgrad
             or isinstance(gradient, tf.IndexedSlices)
             or keras.backend.standardize_dtype(variable.dtype) not in _DTYPES
-            # Also where Keras's step would broadcast.
-            or tuple(gradient.shape) != tuple(variable.shape)
+            or not _has_shape_of(gradient, variable)
             or _is_compiled()
         ):
             return None
@@ -132,6 +131,15 @@ class Adam(keras.optimizers.Adam):
         slots = self._momentums[index], self._velocities[index]
         found = [_handle(each) for each in (variable, *slots)]
         return None if None in found else found
+
+
+def _has_shape_of(gradient: Any, variable: Any) -> bool:
+    """Whether it is sure to; Keras's step broadcasts, and takes lists, too."""
+    shape = getattr(gradient, "shape", None)
+    # Of no known rank, a shape has no tuple.
+    return shape is not None and tf.TensorShape(shape) == tf.TensorShape(
+        variable.shape
+    )
 
 
 def _handle(variable: Any) -> Any:
