@@ -23,14 +23,12 @@ def run(folder, *words):
     )
 
 
-def advise(folder, *flags):
-    return run(folder, "-m", "tf_blocksparse.advise", *flags)
-
-
 def test_table_picture_and_json(tmp_path):
     pytest.importorskip("matplotlib")
-    result = advise(
+    result = run(
         tmp_path,
+        "-m",
+        "tf_blocksparse.advise",
         "--inputs=100",
         "--outputs=70",
         "--rows=8",
@@ -58,24 +56,7 @@ def test_table_picture_and_json(tmp_path):
     assert "measuring" not in result.stderr
 
 
-def test_a_convolution_without_files(tmp_path):
-    result = advise(
-        tmp_path,
-        "--inputs=16",
-        "--outputs=16",
-        "--rows=2",
-        "--kernel_size=3x3",
-        "--image=6x5",
-        "--block_sizes=8",
-        "--seconds=0",
-        "--picture=",
-    )
-    assert result.returncode == 0, result.stderr[-2000:]
-    assert "kernel 3 x 3, 2 images of 6 x 5" in result.stdout
-    assert list(tmp_path.iterdir()) == []
-
-
-REFUSES = """
+PROGRAM = """
 from absl import app, flags
 from absl.testing import flagsaver
 from tf_blocksparse.advise import __main__ as advise
@@ -87,10 +68,11 @@ for words in {cases}:
         except app.UsageError as error:
             print(error)
 print(flags.FLAGS.module_help(advise))
+advise.main(flags.FLAGS(["advise", *{words}]))
 """
 
 
-def test_what_it_refuses_and_its_help(tmp_path):
+def test_what_it_refuses_its_help_and_a_convolution(tmp_path):
     """In one process, since TensorFlow takes seconds to start."""
     cases = {
         "--kernel_size=3x3": "--image: got None",
@@ -100,7 +82,19 @@ def test_what_it_refuses_and_its_help(tmp_path):
         "--json=missing/file.json": "make the folder",
         "extra": "expected flags only",
     }
-    program = REFUSES.format(cases=[[case] for case in cases])
+    convolution = [
+        "--inputs=16",
+        "--outputs=16",
+        "--rows=2",
+        "--kernel_size=3x3",
+        "--image=6x5",
+        "--block_sizes=8",
+        "--seconds=0",
+        "--picture=",
+    ]
+    program = PROGRAM.format(
+        cases=[[case] for case in cases], words=convolution
+    )
     result = run(tmp_path, "-c", program)
     assert result.returncode == 0, result.stderr[-2000:]
     lines = result.stdout.splitlines()
@@ -108,3 +102,5 @@ def test_what_it_refuses_and_its_help(tmp_path):
         assert complaint in line
     for name in ("inputs", "rows", "block_sizes", "kernel_size", "seconds"):
         assert f"  --{name}:" in result.stdout
+    assert "kernel 3 x 3, 2 images of 6 x 5" in result.stdout
+    assert list(tmp_path.iterdir()) == []
