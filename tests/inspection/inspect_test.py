@@ -145,6 +145,20 @@ def test_convolutions(per_tap):
     assert re.search(r"16 x 8 .*\n.* 9 taps .*\n.* in 8 x 8\n", str(seen_all))
 
 
+def test_groups_have_fewer_places():
+    layer = layers.BlockSparseConv1D(
+        16, 3, groups=2, block_size=8, sparsity=0.25
+    )
+    layer.build((None, 9, 32))
+    twin = keras.layers.Conv1D(16, 3, groups=2)
+    twin.build((None, 9, 32))
+    (seen,) = Inspection.of(layer).layers
+    assert seen.block_places == 4 * 2 / 2
+    assert seen.density == 0.75
+    assert seen.dense_parameters == twin.count_params()
+    assert "3 of 4" in str(Inspection.of(layer))
+
+
 def nested():
     """Layers of a model, of a model in it, of a layer in it; one used twice."""
     inner = keras.Sequential([keras.Input((20,)), dense()], name="inner")

@@ -33,6 +33,7 @@ class LayerInspection:
         included.
       dense_parameters: those of its dense twin.
       bytes: of all its weights in a file, those of layout and mask included.
+      groups: of a convolution, outside of which there is no place for blocks.
 
     >>> seen = LayerInspection.of_layout(BlockLayout([[1, 0], [1, 0]], 8))
     >>> seen.density, seen.empty_inputs, seen.empty_outputs
@@ -48,6 +49,7 @@ class LayerInspection:
     parameters: int
     dense_parameters: int
     bytes: int
+    groups: int = 1
 
     @classmethod
     def of_layer(cls, layer: BlockSparseLayer, name: str) -> "LayerInspection":
@@ -63,6 +65,7 @@ class LayerInspection:
             )
         layout = layer.layout
         taps = layout.taps or layer._taps
+        groups = getattr(layer, "groups", 1)
         gate = _gate(layer)
         bias = 0 if layer.bias is None else math.prod(layer.bias.shape)
         return cls(
@@ -73,8 +76,10 @@ class LayerInspection:
             gate=gate,
             norms=_norms(layer, gate),
             parameters=parameters_of(layer.weights),
-            dense_parameters=math.prod(layout.shape) * (taps or 1) + bias,
+            dense_parameters=math.prod(layout.shape) * (taps or 1) // groups
+            + bias,
             bytes=bytes_of(layer.weights),
+            groups=groups,
         )
 
     @classmethod
@@ -106,9 +111,14 @@ class LayerInspection:
         return int(self.layout.nnz - np.count_nonzero(self.open))
 
     @property
+    def block_places(self) -> int:
+        """How many blocks there could be."""
+        return self.layout.mask.size // self.groups
+
+    @property
     def density(self) -> float:
         """Share of the blocks that exist, closed ones too."""
-        return self.layout.density
+        return self.layout.nnz / self.block_places
 
     @property
     def output_counts(self) -> npt.NDArray[np.int64]:

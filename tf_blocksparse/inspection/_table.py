@@ -63,7 +63,10 @@ def _row(layer: LayerInspection, every: int) -> Row:
     if layer.taps is not None:
         size.append(f"{layer.taps} taps")
     size.append("in {} x {}".format(*layout.block_size))
-    blocks = [f"{layout.nnz:,} of {layout.mask.size:,}", f"{layer.density:.1%}"]
+    blocks = [
+        f"{layout.nnz:,} of {layer.block_places:,}",
+        f"{layer.density:.1%}",
+    ]
     if layer.gate is not None:
         blocks.append(f"{layer.closed:,} closed")
     return (
