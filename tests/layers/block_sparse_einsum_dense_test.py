@@ -178,6 +178,11 @@ def test_config_is_that_of_einsum_dense_and_more():
         ("abc,cd->abd", (None, None), None, "output_shape: got .* axis d"),
         ("abc,ca->ab", 8, None, "the kernel and y have|no axis|first axis"),
         ("abc,cd->abd", (None, 8), "x", "bias_axes: got str 'x', expected"),
+        ("abc,cd->abd", (None, 8), 3, "bias_axes: got int 3, expected"),
+        ("ab,bc->ac", None, None, "size for the axis c"),
+        ("ab,bc->ac", 8.0, None, "output_shape: got float 8.0, expected an"),
+        ("ab,bc->ac", True, None, "output_shape: got bool True"),
+        ("ab,bc->ac", (3, 4, 5), None, "expected 1 sizes for ab,bc->ac"),
     ],
 )
 def test_refuses(equation, output_shape, bias_axes, message):
@@ -191,6 +196,8 @@ def test_refuses(equation, output_shape, bias_axes, message):
         ((2, 5, None), "input_shape: got .* known sizes for the axes c"),
         ((2, None, 24), "bias_axes: got 'bd', expected axes of"),
         ((2, 6, 24), "do not match"),
+        ((2, 24), "expected the axes 'abc' of abc,cd->abd; reshape"),
+        ((2, 3, 5, 24), "expected the axes 'abc'"),
     ],
 )
 def test_refuses_to_build(shape, message):

@@ -136,6 +136,8 @@ def test_projections_are_block_sparse():
         ({"gate": keras.layers.Identity()}, "expected None or 'mask'"),
         ({"sparsity": 2}, "sparsity: got int 2"),
         ({"block_size": 0}, "block_size: got int 0"),
+        ({"layouts": ["dense"]}, "layouts: got list .'dense'., expected a dic"),
+        ({"layout_seed": "x"}, "layout_seed: got str 'x'"),
     ],
 )
 def test_refuses(arguments, message):

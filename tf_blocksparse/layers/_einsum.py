@@ -9,6 +9,8 @@ from typing import Any
 import keras
 import numpy as np
 
+from tf_blocksparse import _arguments
+
 # By where the ellipsis is, as Keras reads them; 0 stands for it.
 _FORMS = {
     "": r"([a-zA-Z]+),([a-zA-Z]+)->([a-zA-Z]+)",
@@ -43,6 +45,43 @@ class Equation:
             return elided + self.x, elided + self.y
         return self.x + elided, self.y + elided
 
+    def partial_shape(self, output_shape: Any) -> tuple[int | None, ...]:
+        """The layer's argument as a tuple.
+
+        Raises:
+            ValueError: if it is no size, no sizes, or too many.
+        """
+        sizes = output_shape
+        if not isinstance(sizes, (tuple, list)):
+            sizes = (sizes,)
+        # Without an ellipsis, all but the first axis are told.
+        counts = range(1, len(self.y) + 1)
+        if not self.ellipsis:
+            counts = range(len(self.y) - 1, len(self.y))
+        if len(sizes) not in counts:
+            raise ValueError(
+                f"output_shape: got {_arguments.shown(output_shape)}, expected "
+                f"{' or '.join(map(str, counts))} sizes for {self.text}; give "
+                "those of y without its first axis, or without the ellipsis"
+            )
+        return tuple(
+            None
+            if size is None
+            else _arguments.integer(
+                "output_shape", size, 1, None, "None is as many as x has"
+            )
+            for size in sizes
+        )
+
+    def check_rank(self, input_shape: tuple[int | None, ...]) -> None:
+        """Raises a ValueError if x has too few or too many axes."""
+        count = len(input_shape)
+        if count < len(self.x) or (count > len(self.x) and not self.ellipsis):
+            raise ValueError(
+                f"input_shape: got {input_shape}, expected the axes "
+                f"{self.x!r} of {self.text}; reshape x, or write an ellipsis"
+            )
+
     def output_sizes(self, output_shape: tuple[int | None, ...]) -> list[int]:
         """The sizes of `outputs` from the layer's argument.
 
@@ -55,7 +94,7 @@ class Equation:
         for axis in self.outputs:
             place = self.y.index(axis) - first
             size = output_shape[place] if 0 <= place < len(output_shape) else 0
-            if not isinstance(size, int) or size < 1:
+            if not size:
                 raise ValueError(
                     f"output_shape: got {output_shape}, expected a positive "
                     f"size for the axis {axis} of {self.text}; give the sizes "

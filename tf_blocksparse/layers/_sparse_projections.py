@@ -48,6 +48,10 @@ class SparseProjections(keras.layers.Layer):
         )
         self.layouts = _checked_layouts(layouts or {})
         self.layout_seed = layout_seed
+        if layout_seed is not None:
+            self.layout_seed = _arguments.integer(
+                "layout_seed", layout_seed, 0, None, "any will do"
+            )
         if gate not in (None, "mask"):
             raise ValueError(
                 f"gate: got {_arguments.shown(gate)}, expected None or 'mask'; "
@@ -140,6 +144,11 @@ class SparseProjections(keras.layers.Layer):
 
 
 def _checked_layouts(layouts: Mapping[str, Any]) -> dict[str, Any]:
+    if not isinstance(layouts, Mapping):
+        raise ValueError(
+            f"layouts: got {_arguments.shown(layouts)}, expected a dict; name "
+            "the projections"
+        )
     for name, layout in layouts.items():
         if name not in ATTRIBUTES:
             raise ValueError(

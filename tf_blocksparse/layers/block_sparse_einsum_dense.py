@@ -130,10 +130,8 @@ class BlockSparseEinsumDense(BlockSparseLayer):
         )
         self.equation = equation
         self.bias_axes = bias_axes
-        if isinstance(output_shape, int):
-            output_shape = (output_shape,)
-        self.partial_output_shape = tuple(output_shape)
         self._parsed = _einsum.parse(equation)
+        self.partial_output_shape = self._parsed.partial_shape(output_shape)
         self._output_sizes = self._parsed.output_sizes(
             self.partial_output_shape
         )
@@ -145,8 +143,11 @@ class BlockSparseEinsumDense(BlockSparseLayer):
         return math.prod(self._output_sizes)
 
     def _check_bias_axes(self) -> None:
-        unknown = set(self.bias_axes or "") - set(self._parsed.y)
-        if unknown or self.bias_axes == "":
+        axes = self.bias_axes
+        if axes is None:
+            return
+        is_text = isinstance(axes, str) and axes
+        if not is_text or set(axes) - set(self._parsed.y):
             raise ValueError(
                 f"bias_axes: got {_arguments.shown(self.bias_axes)}, expected "
                 f"axes of {self._parsed.y!r}, the output of {self.equation}; "
@@ -156,6 +157,7 @@ class BlockSparseEinsumDense(BlockSparseLayer):
     def build(self, input_shape: Any) -> None:
         """Makes the layout and the weights for inputs of this shape."""
         _checks.check_dtype(self)
+        self._parsed.check_rank(tuple(input_shape))
         self._full_output_shape = self.compute_output_shape(input_shape)
         self._input_sizes = self._parsed.input_sizes(tuple(input_shape))
         self._add_weights(math.prod(self._input_sizes))
