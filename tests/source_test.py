@@ -87,7 +87,13 @@ ROOMS = {
     "cc/kernels/cpu": ["cc/base", "cc/layout", "cc/kernels"],
     "cc/kernels/cuda": ["cc/base", "cc/layout", "cc/kernels"],
     "cc/kernels": ["cc/base", "cc/layout"],
-    "cc/tf": ["cc/base", "cc/layout", "cc/kernels", "cc/kernels/cpu"],
+    "cc/tf": [
+        "cc/base",
+        "cc/layout",
+        "cc/kernels",
+        "cc/kernels/cpu",
+        "cc/kernels/cuda",
+    ],
     # What tests share, and nobody else knows.
     "cc/testing": [
         "cc/base",

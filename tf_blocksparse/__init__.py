@@ -24,7 +24,7 @@ from tf_blocksparse import (
 from tf_blocksparse.conversion import compact, densify, sparsify
 from tf_blocksparse.inspection import inspect
 from tf_blocksparse.layout import BlockLayout
-from tf_blocksparse.ops import LayoutTensor, library_path
+from tf_blocksparse.ops import LayoutTensor, build_info, library_path
 
 __version__ = "0.1.0"
 
@@ -32,6 +32,7 @@ __all__ = [
     "BlockLayout",
     "LayoutTensor",
     "__version__",
+    "build_info",
     "callbacks",
     "compact",
     "densify",

@@ -1,7 +1,7 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """How CUDA sources are compiled, and what is asked of the outcome."""
 
-load("@cuda//:config.bzl", "ARCHS", "NVCC")
+load("@cuda//:config.bzl", "ARCHS", "NVCC", "VERSION")
 load("@rules_cc//cc/common:cc_info.bzl", "CcInfo")
 
 # Every GPU that there is code for, if it is asked for.
@@ -107,12 +107,21 @@ _ptxas_test = rule(
     test = True,
 )
 
+def when_cuda(items):
+    """The items where CUDA sources are compiled, else nothing."""
+    return items if NVCC else []
+
+# What the library is built with, in JSON.
+BUILT_WITH = "\"cuda\": %s, \"cuda_archs\": %s" % (
+    "\"%s\"" % VERSION if NVCC else "null",
+    "[%s]" % ", ".join(["\"%s\"" % arch for arch in when_cuda(ARCHS)]),
+)
+
 def cuda_objects(name, srcs, deps):
     """Compiles CUDA sources for the GPUs asked for, with a test of each kernel.
 
     `<name>_all_archs` and its test are for every GPU there is code for; both
-    are to be asked for by name. Where there is no nvcc, `name` is empty, and
-    there are no tests.
+    are to be asked for by name. Where there is no nvcc, there is nothing.
 
     Args:
       name: of the objects.
@@ -120,7 +129,6 @@ def cuda_objects(name, srcs, deps):
       deps: libraries whose headers they include.
     """
     if not NVCC:
-        native.filegroup(name = name)
         return
     for target, archs, tags in [
         (name, ARCHS, []),

@@ -74,6 +74,23 @@ def _find_nvcc(repository_ctx):
     usual = repository_ctx.path("/usr/local/cuda/bin/nvcc")
     return repository_ctx.which("nvcc") or usual
 
+# Where the toolkit of an nvcc has libcudart_static.a, which nvcc links itself.
+def _find_cudart(repository_ctx, nvcc):
+    result = repository_ctx.execute([nvcc, "--dryrun", "--compile", "probe.cu"])
+    for line in result.stderr.split("\n"):
+        if line.startswith("#$ TOP="):
+            top = repository_ctx.path(line[len("#$ TOP="):].strip())
+            for folder in ["lib64", "lib"]:
+                found = top.get_child(folder).get_child("libcudart_static.a")
+                if found.exists:
+                    return found
+    return None
+
+# "13.0" of "Cuda compilation tools, release 13.0, V13.0.88".
+def _cuda_version(repository_ctx, nvcc):
+    words = repository_ctx.execute([nvcc, "--version"]).stdout.split(" ")
+    return words[words.index("release") + 1].rstrip(",")
+
 def _parse_archs(text):
     archs = text.replace(",", " ").replace(";", " ").split(" ")
     archs = [arch for arch in archs if arch]
@@ -106,6 +123,8 @@ def _nvcc_complaint(repository_ctx, nvcc, arch):
             arch,
             result.stderr.strip(),
         )
+    if _find_cudart(repository_ctx, nvcc) == None:
+        return "there is no libcudart_static.a beside %s" % nvcc
     return None
 
 def _cuda_repository_impl(repository_ctx):
@@ -124,20 +143,26 @@ def _cuda_repository_impl(repository_ctx):
             fail("TF_BLOCKSPARSE_CUDA is 1, but " + complaint)
         if complaint:
             nvcc = ""
-    repository_ctx.file("BUILD", "", executable = False)
+    version = ""
+    if nvcc:
+        version = _cuda_version(repository_ctx, nvcc)
+        library = _find_cudart(repository_ctx, nvcc)
+        repository_ctx.symlink(library, "libcudart_static.a")
+    repository_ctx.symlink(Label("//cc/bazel:cuda.BUILD"), "BUILD")
     repository_ctx.file(
         "config.bzl",
-        "NVCC = \"%s\"\nARCHS = %s\n" % (nvcc, repr(archs)),
+        "NVCC = \"%s\"\nVERSION = \"%s\"\nARCHS = %s\n" %
+        (nvcc, version, repr(archs)),
         executable = False,
     )
 
 cuda_repository = repository_rule(
     implementation = _cuda_repository_impl,
     configure = True,
-    doc = """Which nvcc compiles for which GPUs: NVCC and ARCHS of config.bzl.
+    doc = """Which nvcc compiles for which GPUs: constants of config.bzl.
 
-NVCC is empty where there is none that works, or TF_BLOCKSPARSE_CUDA is 0; where
-that is 1, there has to be one.""",
+NVCC and VERSION are empty where there is none that works, or where
+TF_BLOCKSPARSE_CUDA is 0; where that is 1, there has to be one.""",
     environ = [
         "CUDA_HOME",
         "CUDA_PATH",

@@ -7,7 +7,7 @@ of convolutions; `to_dense` and `from_dense` convert. `block_norms` and
 `conv_block_norms` tell how much blocks that don't exist yet would help.
 """
 
-from tf_blocksparse.ops._library import library_path
+from tf_blocksparse.ops._library import build_info, library_path
 from tf_blocksparse.ops.block_norms import block_norms
 from tf_blocksparse.ops.conv import conv
 from tf_blocksparse.ops.conv_block_norms import conv_block_norms
@@ -23,6 +23,7 @@ from tf_blocksparse.ops.sampled_matmul import sampled_matmul
 __all__ = [
     "LayoutTensor",
     "block_norms",
+    "build_info",
     "conv",
     "conv_block_norms",
     "conv_sampled",

@@ -31,6 +31,22 @@ def library_path() -> str:
     return str(_LIBRARY)
 
 
+def build_info() -> dict[str, Any]:
+    """What the library of ops was built with.
+
+    Returns:
+      A dict with `tensorflow`, the version it was built for; `cuda`, the
+      version of the CUDA toolkit, or None if it has no kernels for GPUs; and
+      `cuda_archs`, the compute capabilities that these were compiled for, such
+      as `["80", "90a"]`.
+
+    >>> sorted(build_info())
+    ['cuda', 'cuda_archs', 'tensorflow']
+    """
+    info = json.loads(_BUILT_FOR.read_text(encoding="utf-8"))
+    return {"cuda": None, "cuda_archs": [], **info}
+
+
 def _check_built() -> str:
     """The minor of TensorFlow that the library is built for."""
     if not sys.platform.startswith("linux"):
@@ -50,8 +66,7 @@ def _check_built() -> str:
             f"tf_blocksparse: no library in {_FOLDER}, expected "
             f"{_LIBRARY.name} built; {advice}"
         )
-    version = json.loads(_BUILT_FOR.read_text(encoding="utf-8"))["tensorflow"]
-    return _minor(version)
+    return _minor(build_info()["tensorflow"])
 
 
 def _minor(version: str) -> str:

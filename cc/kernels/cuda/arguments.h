@@ -43,8 +43,7 @@ struct Split {
   int32_t count;
 };
 
-// Quotients of numbers that are not negative. Host and device code: a macro of
-// nvcc's would be all that this header knows of it.
+// The quotient of a number that is not negative, on hosts and devices.
 #ifdef __CUDACC__
 __host__ __device__
 #endif

@@ -29,6 +29,9 @@ struct Config {
   using Right = Right_;  // and of the right one
   using Sum = std::conditional_t<std::is_same_v<Left_, double>, double, float>;
 
+  static_assert(kPath_ == Path::kElements || std::is_same_v<Left_, Right_>,
+                "pieces of 16 bytes hold as many elements of either operand");
+
   static constexpr Path kPath = kPath_;
   static constexpr int kLeft = kLeft_;
   static constexpr int kRight = kRight_;

@@ -47,12 +47,12 @@ MatmulKernel MatmulRow(const char* name) {
   row.right_along = Config::kRightAlong;
   row.sum_size = sizeof(typename Config::Sum);
   row.run = [](const MatmulArguments& arguments, int64_t blocks, void* stream) {
-    return Launch(MatmulKernelOf<Config>, blocks, Config::kThreads,
+    return Launch(MatmulTiles<Config>, blocks, Config::kThreads,
                   Tile<Config>::kSharedBytes, stream, arguments);
   };
   row.join = [](const MatmulArguments& arguments, int64_t blocks,
                 void* stream) {
-    return Launch(JoinMatmulKernel<Config>, blocks, Config::kThreads, 0, stream,
+    return Launch(JoinMatmulParts<Config>, blocks, Config::kThreads, 0, stream,
                   arguments);
   };
   return row;
@@ -72,13 +72,12 @@ SampledMatmulKernel SampledMatmulRow(const char* name) {
   row.sum_size = sizeof(typename Config::Sum);
   row.run = [](const SampledMatmulArguments& arguments, int64_t blocks,
                void* stream) {
-    return Launch(SampledMatmulKernelOf<Config, Blocks>, blocks,
-                  Config::kThreads, Tile<Config>::kSharedBytes, stream,
-                  arguments);
+    return Launch(SampledMatmulTiles<Config, Blocks>, blocks, Config::kThreads,
+                  Tile<Config>::kSharedBytes, stream, arguments);
   };
   row.join = [](const SampledMatmulArguments& arguments, int64_t blocks,
                 void* stream) {
-    return Launch(JoinSampledMatmulKernel<Config, Blocks>, blocks,
+    return Launch(JoinSampledMatmulPasses<Config, Blocks>, blocks,
                   Config::kThreads, 0, stream, arguments);
   };
   return row;

@@ -162,7 +162,7 @@ struct MatmulPlace {
 
 template <typename Config>
 __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
-    MatmulKernelOf(const MatmulArguments p) {
+    MatmulTiles(const MatmulArguments p) {
   using Sum = typename Config::Sum;
   constexpr int64_t kTile = Config::kLeft * Config::kRight;
   const MatmulPlace place(p);
@@ -185,7 +185,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
 // each of them.
 template <typename Config>
 __global__ void __launch_bounds__(Config::kThreads)
-    JoinMatmulKernel(const MatmulArguments p) {
+    JoinMatmulParts(const MatmulArguments p) {
   using Sum = typename Config::Sum;
   constexpr int64_t kTile = Config::kLeft * Config::kRight;
   const Split split = p.splits[BlockIndex() / p.row_tiles];

@@ -121,7 +121,7 @@ struct SampledFinish {
 
 template <typename Config, typename Blocks>
 __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
-    SampledMatmulKernelOf(const SampledMatmulArguments p) {
+    SampledMatmulTiles(const SampledMatmulArguments p) {
   using Sum = typename Config::Sum;
   constexpr int64_t kTile = Config::kLeft * Config::kRight;
   const SampledTask task = p.tasks[BlockIndex() % p.task_count];
@@ -140,7 +140,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
 // Adds up the passes of each tile, the first one first.
 template <typename Config, typename Blocks>
 __global__ void __launch_bounds__(Config::kThreads)
-    JoinSampledMatmulKernel(const SampledMatmulArguments p) {
+    JoinSampledMatmulPasses(const SampledMatmulArguments p) {
   using Sum = typename Config::Sum;
   constexpr int64_t kTile = Config::kLeft * Config::kRight;
   const SampledTask task = p.tasks[BlockIndex()];

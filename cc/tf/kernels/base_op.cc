@@ -30,6 +30,7 @@ BaseOp::BaseOp(OpKernelConstruction* ctx) : OpKernel(ctx) {
   x_dtype_ = ToDtype(dtype);
   OP_REQUIRES_OK(ctx, ctx->GetAttr("Tb", &dtype));
   blocks_dtype_ = ToDtype(dtype);
+  on_gpu_ = ctx->device_type() == tensorflow::DEVICE_GPU;
   std::string error;
   OP_REQUIRES(ctx, MaxIsa(&isa_, &error), InvalidArgument(error));
 }

@@ -61,6 +61,10 @@ class BaseOp : public tensorflow::OpKernel {
     return absl::OkStatus();
   }
 
+  // Whether tensors lie on a GPU, but for those that are asked for in host
+  // memory.
+  bool on_gpu() const { return on_gpu_; }
+
   int64_t inputs() const { return inputs_; }
   int64_t outputs() const { return outputs_; }
   int gate_count() const { return gate_count_; }
@@ -85,6 +89,7 @@ class BaseOp : public tensorflow::OpKernel {
   Dtype x_dtype_ = Dtype::kFloat32;
   Dtype blocks_dtype_ = Dtype::kFloat32;
   Isa isa_ = Isa::kPortable;
+  bool on_gpu_ = false;
 };
 
 }  // namespace blocksparse

@@ -15,6 +15,17 @@
   REGISTER(float, tensorflow::bfloat16)                \
   REGISTER(float, Eigen::half)
 
+// The devices of a product that GPUs have a kernel for: calls
+// REGISTER_ON(DEVICE, Tx, Tb) for each of them.
+#ifdef TF_BLOCKSPARSE_CUDA
+#define BLOCKSPARSE_FOR_EACH_DEVICE(REGISTER_ON, TX, TB) \
+  REGISTER_ON(DEVICE_CPU, TX, TB)                        \
+  REGISTER_ON(DEVICE_GPU, TX, TB)
+#else
+#define BLOCKSPARSE_FOR_EACH_DEVICE(REGISTER_ON, TX, TB) \
+  REGISTER_ON(DEVICE_CPU, TX, TB)
+#endif
+
 namespace blocksparse {
 
 // `dtype` is one of the four that the ops accept.

@@ -2,6 +2,7 @@
 #include "cc/tf/kernels/matmul_base.h"
 
 #include "cc/kernels/cpu/matmul.h"
+#include "cc/tf/kernels/gpu.h"
 #include "tensorflow/core/platform/errors.h"
 
 namespace blocksparse {
@@ -48,6 +49,9 @@ absl::Status MatmulBaseOp::ReadProblem(OpKernelContext* ctx,
 absl::Status MatmulBaseOp::Run(OpKernelContext* ctx,
                                const MatmulProblem& problem) const {
   if (problem.rows == 0) return absl::OkStatus();
+#ifdef TF_BLOCKSPARSE_CUDA
+  if (on_gpu()) return RunOnGpu(ctx, problem);
+#endif
   return PlanAndRun(ctx, problem, PlanMatmul, RunMatmul);
 }
 

@@ -29,15 +29,18 @@ class MatmulFusedOp : public MatmulBaseOp {
   Epilogue epilogue_;
 };
 
-#define REGISTER_MATMUL_FUSED(TX, TB)                         \
-  REGISTER_KERNEL_BUILDER(Name("Blocksparse>MatmulFused")     \
-                              .Device(tensorflow::DEVICE_CPU) \
-                              .TypeConstraint<TX>("Tx")       \
-                              .TypeConstraint<TB>("Tb")       \
-                              .HostMemory("layout"),          \
+#define REGISTER_ON(DEVICE, TX, TB)                       \
+  REGISTER_KERNEL_BUILDER(Name("Blocksparse>MatmulFused") \
+                              .Device(tensorflow::DEVICE) \
+                              .TypeConstraint<TX>("Tx")   \
+                              .TypeConstraint<TB>("Tb")   \
+                              .HostMemory("layout"),      \
                           MatmulFusedOp);
+#define REGISTER_MATMUL_FUSED(TX, TB) \
+  BLOCKSPARSE_FOR_EACH_DEVICE(REGISTER_ON, TX, TB)
 BLOCKSPARSE_FOR_EACH_DTYPES(REGISTER_MATMUL_FUSED)
 #undef REGISTER_MATMUL_FUSED
+#undef REGISTER_ON
 
 }  // namespace
 }  // namespace blocksparse

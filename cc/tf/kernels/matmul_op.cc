@@ -24,15 +24,17 @@ class MatmulOp : public MatmulBaseOp {
   }
 };
 
-#define REGISTER_MATMUL(TX, TB)                               \
-  REGISTER_KERNEL_BUILDER(Name("Blocksparse>Matmul")          \
-                              .Device(tensorflow::DEVICE_CPU) \
-                              .TypeConstraint<TX>("Tx")       \
-                              .TypeConstraint<TB>("Tb")       \
-                              .HostMemory("layout"),          \
+#define REGISTER_ON(DEVICE, TX, TB)                       \
+  REGISTER_KERNEL_BUILDER(Name("Blocksparse>Matmul")      \
+                              .Device(tensorflow::DEVICE) \
+                              .TypeConstraint<TX>("Tx")   \
+                              .TypeConstraint<TB>("Tb")   \
+                              .HostMemory("layout"),      \
                           MatmulOp);
+#define REGISTER_MATMUL(TX, TB) BLOCKSPARSE_FOR_EACH_DEVICE(REGISTER_ON, TX, TB)
 BLOCKSPARSE_FOR_EACH_DTYPES(REGISTER_MATMUL)
 #undef REGISTER_MATMUL
+#undef REGISTER_ON
 
 }  // namespace
 }  // namespace blocksparse

@@ -4,6 +4,7 @@
 #include "cc/kernels/cpu/matmul.h"
 #include "cc/kernels/problem.h"
 #include "cc/tf/kernels/dtypes.h"
+#include "cc/tf/kernels/gpu.h"
 #include "cc/tf/kernels/rows_op.h"
 #include "tensorflow/core/platform/errors.h"
 
@@ -68,21 +69,27 @@ class SampledMatmulOp : public RowsOp {
   absl::Status Run(OpKernelContext* ctx,
                    const SampledMatmulProblem& problem) const {
     if (problem.layout.nnz == 0) return absl::OkStatus();
+#ifdef TF_BLOCKSPARSE_CUDA
+    if (on_gpu()) return RunOnGpu(ctx, problem);
+#endif
     return PlanAndRun(ctx, problem, PlanSampledMatmul, RunSampledMatmul);
   }
 
   std::vector<int64_t> block_size_;
 };
 
-#define REGISTER_SAMPLED_MATMUL(TX, TB)                       \
-  REGISTER_KERNEL_BUILDER(Name("Blocksparse>SampledMatmul")   \
-                              .Device(tensorflow::DEVICE_CPU) \
-                              .TypeConstraint<TX>("Tx")       \
-                              .TypeConstraint<TB>("Tb")       \
-                              .HostMemory("layout"),          \
+#define REGISTER_ON(DEVICE, TX, TB)                         \
+  REGISTER_KERNEL_BUILDER(Name("Blocksparse>SampledMatmul") \
+                              .Device(tensorflow::DEVICE)   \
+                              .TypeConstraint<TX>("Tx")     \
+                              .TypeConstraint<TB>("Tb")     \
+                              .HostMemory("layout"),        \
                           SampledMatmulOp);
+#define REGISTER_SAMPLED_MATMUL(TX, TB) \
+  BLOCKSPARSE_FOR_EACH_DEVICE(REGISTER_ON, TX, TB)
 BLOCKSPARSE_FOR_EACH_DTYPES(REGISTER_SAMPLED_MATMUL)
 #undef REGISTER_SAMPLED_MATMUL
+#undef REGISTER_ON
 
 }  // namespace
 }  // namespace blocksparse
