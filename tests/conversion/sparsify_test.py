@@ -268,3 +268,14 @@ def test_nan_names_the_layer():
 def test_refuses(arguments, message):
     with pytest.raises(ValueError, match=message):
         tfbs.sparsify(models.mlp(), **arguments)
+
+
+def test_a_layer_with_a_gate_is_to_become_sparser():
+    model = keras.Sequential(
+        [keras.Input((256,)), keras.layers.Dense(256), keras.layers.Dense(64)]
+    )
+    new, report = tfbs.sparsify(model, 0.0, 16, gate="mask", return_report=True)
+    assert new.layers[0].layout.sparsity == 0.0
+    assert [each.reason is None for each in report.layers] == [True, True]
+    with pytest.warns(UserWarning, match="replaced no layer"):
+        tfbs.sparsify(model, 0.0, 16)

@@ -206,3 +206,10 @@ def test_wrong_variables_are_refused():
         call([*three[:2], tf.Variable(tf.zeros([4], tf.float64))])
     with pytest.raises(tf.errors.InvalidArgumentError, match="scalar"):
         call(three, alpha=[0.1, 0.2])
+    several = [tf.stack([each.handle, each.handle]) for each in three]
+    with pytest.raises(ValueError, match="rank 0"):
+        tf.function(
+            lambda: library.blocksparse_apply_adam(
+                *several, gradient=tf.zeros([4]), **numbers
+            )
+        )()

@@ -152,8 +152,8 @@ class BlockPruning(StepCallback):
             raise ValueError(
                 f"model: got {self.model.name} without a layer to prune, "
                 "expected block-sparse layers with gate='mask'; convert a "
-                "dense model by sparsify(model, 0.0, gate='mask', "
-                "skip_unprofitable=False), and use keep_gate=True in compact"
+                "dense model by sparsify(model, 0.0, gate='mask'), and use "
+                "keep_gate=True in compact"
             )
         for path, layer in self._pruned.items():
             check_built(path, layer)

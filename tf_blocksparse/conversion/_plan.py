@@ -48,6 +48,7 @@ class Rules:
     criterion: str
     shared_taps: bool
     skip_unprofitable: bool
+    is_final: bool  # whether no further blocks will be pruned
 
 
 def plan(model: Any, rules: Rules) -> list[Weight]:
@@ -134,7 +135,7 @@ def _choose(weights: list[Weight], rules: Rules) -> None:
         [weight.asked or 0.0 for weight in weights],
     )
     chosen = _kept(weights, scores, rules, budget)
-    while rules.skip_unprofitable:
+    while rules.skip_unprofitable and rules.is_final:
         worse = [w for w in weights if not _pays(w, chosen[w])]
         # All blocks of what stays dense count, so that the sum is as asked.
         rest = budget - sum(w.places for w in worse)

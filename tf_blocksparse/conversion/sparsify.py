@@ -83,6 +83,8 @@ def sparsify(
         kernel). "shared": all taps of an input and output block go together.
       gate: None, or "mask" for prunable layers, see `layers.BlockSparseDense`.
       skip_unprofitable: whether layers stay dense where sparsity does not pay.
+        With a gate only those that are too small for any: the others' sparsity
+        is yet to grow.
       return_report: whether to return a `SparsifyReport`, too.
       measure: whether to measure, for the report, what each layer that was
         replaced takes on this machine, before and after. It changes nothing.
@@ -117,8 +119,8 @@ def sparsify(
         _criteria.check_criterion(criterion),
         _is_shared(taps),
         _arguments.flag("skip_unprofitable", skip_unprofitable),
+        is_final=_checked_gate(gate) is None,
     )
-    _check_gate(gate)
     rows = _arguments.integer("rows", rows, 1, None, "64 is usual")
     return_report = _arguments.flag("return_report", return_report)
     measure = _arguments.flag("measure", measure)
@@ -159,12 +161,13 @@ def _is_shared(taps: object) -> bool:
     return taps == "shared"
 
 
-def _check_gate(gate: object) -> None:
+def _checked_gate(gate: Any) -> Any:
     if gate not in (None, "mask"):
         raise ValueError(
             f"gate: got {_arguments.shown(gate)}, expected None or 'mask'; a "
             "layer as gate belongs to one layer: make that layer with it"
         )
+    return gate
 
 
 def _changes(weight: _plan.Weight, gate: str | None) -> bool:

@@ -39,6 +39,10 @@ class ApplyAdamOp : public tensorflow::OpKernel {
   void Compute(OpKernelContext* ctx) override {
     tensorflow::core::RefCountPtr<Var> variables[kVariables];
     for (int i = 0; i < kVariables; ++i) {
+      OP_REQUIRES(
+          ctx, ctx->input(i).NumElements() == 1,
+          InvalidArgument(kNames[i], " has ", ctx->input(i).NumElements(),
+                          " handles, expected one; pass a variable"));
       OP_REQUIRES_OK(
           ctx, tensorflow::LookupResource(
                    ctx, tensorflow::HandleFromInput(ctx, i), &variables[i]));

@@ -11,12 +11,13 @@ using tensorflow::shape_inference::ShapeHandle;
 
 absl::Status ApplyAdamShape(InferenceContext* c) {
   ShapeHandle all = c->input(3);
+  ShapeHandle unused;
   for (int i = 0; i < 3; ++i) {
+    TF_RETURN_IF_ERROR(c->WithRank(c->input(i), 0, &unused));
     const auto* known = c->input_handle_shapes_and_types(i);
     if (known == nullptr || known->empty()) continue;
     TF_RETURN_IF_ERROR(c->Merge(all, (*known)[0].shape, &all));
   }
-  ShapeHandle unused;
   for (int i = 4; i < 8; ++i) {
     TF_RETURN_IF_ERROR(c->WithRank(c->input(i), 0, &unused));
   }
