@@ -48,7 +48,7 @@ _IMAGES = flags.DEFINE_integer(
     "images", 1280, "Images to learn from.", upper_bound=MOST_IMAGES
 )
 _RATE = flags.DEFINE_float(
-    "learning_rate", 1e-3, "Adam's learning rate, but for the last epochs."
+    "learning_rate", 2e-3, "Adam's learning rate, but for the last epochs."
 )
 _ROUNDS = flags.DEFINE_integer("rounds", 11, "Turns of timing.")
 _CALLS = flags.DEFINE_integer("calls", 10, "Calls of a turn, which are timed.")
