@@ -76,7 +76,8 @@ def test_cuda_without_nvcc_is_an_error(tmp_path):
         )
 
 
-@pytest.mark.slow
+# Compiles for more than five minutes.
+@pytest.mark.complete
 def test_kernels_compile_for_every_gpu_without_spills():
     if shutil.which("nvcc") is None:
         pytest.skip("no nvcc in PATH")
