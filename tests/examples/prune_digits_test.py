@@ -25,7 +25,7 @@ def example(*flags):
 def test_prunes_saves_and_compares():
     pytest.importorskip("sklearn")
     result = example(
-        "--units=128",
+        "--units=256",
         "--channels=64",
         "--images=128",
         "--epochs=6",

@@ -43,8 +43,9 @@ def sizes(value, rank):
 
 @every_layer
 def test_takes_the_arguments_of_keras_in_their_order(kind):
-    theirs = inspect.signature(keras_class(kind)).parameters.values()
-    ours = list(inspect.signature(kind).parameters.values())
+    # Of __init__, since Python 3.11.2 takes the class's from Keras's __new__.
+    theirs = inspect.signature(keras_class(kind).__init__).parameters.values()
+    ours = list(inspect.signature(kind.__init__).parameters.values())
     for i, parameter in enumerate(theirs):
         if parameter.kind is inspect.Parameter.VAR_KEYWORD:
             continue
