@@ -1,27 +1,10 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """The demo runs to its end, at sizes of a few seconds."""
 
-import os
-import pathlib
-import subprocess
-import sys
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
-
-
-def demo(*flags):
-    return subprocess.run(
-        [sys.executable, "examples/char_lm.py", *flags],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_compares_saves_and_writes_in_a_new_process(tmp_path):
-    result = demo(
+def test_compares_saves_and_writes_in_a_new_process(example, tmp_path):
+    result = example(
+        "char_lm.py",
         "--width=64",
         "--sparsity=0.75",
         "--block_size=8",
@@ -55,7 +38,7 @@ def test_compares_saves_and_writes_in_a_new_process(tmp_path):
     assert len(list(tmp_path.glob("*.keras"))) == 3
 
 
-def test_refuses_stray_arguments():
-    result = demo("--load=model.keras", "extra")
+def test_refuses_stray_arguments(example):
+    result = example("char_lm.py", "--load=model.keras", "extra")
     assert result.returncode != 0
     assert "expected flags only" in result.stdout + result.stderr

@@ -1,32 +1,17 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """The convolutional example runs to its end, at sizes of a few seconds."""
 
-import os
-import pathlib
 import re
-import subprocess
-import sys
 
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 COLUMNS = ["dense 64", "sparse 64", "sparse 128", "dense 32"]
 
 
-def example(*flags):
-    return subprocess.run(
-        [sys.executable, "examples/digits_conv.py", *flags],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_trains_and_compares():
+def test_trains_and_compares(example):
     pytest.importorskip("sklearn")
     result = example(
+        "digits_conv.py",
         "--width=64",
         "--sparsity=0.75",
         "--block_size=8",
@@ -70,8 +55,8 @@ def test_trains_and_compares():
         assert lowest <= mean <= highest <= 100
 
 
-def test_refuses_stray_arguments():
+def test_refuses_stray_arguments(example):
     pytest.importorskip("sklearn")
-    result = example("extra")
+    result = example("digits_conv.py", "extra")
     assert result.returncode != 0
     assert "expected flags only" in result.stdout + result.stderr

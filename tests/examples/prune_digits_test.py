@@ -1,30 +1,13 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """The example of pruning runs to its end, at sizes of a few seconds."""
 
-import os
-import pathlib
-import subprocess
-import sys
-
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-
-def example(*flags):
-    return subprocess.run(
-        [sys.executable, "examples/prune_digits.py", *flags],
-        cwd=ROOT,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_prunes_saves_and_compares():
+def test_prunes_saves_and_compares(example):
     pytest.importorskip("sklearn")
     result = example(
+        "prune_digits.py",
         "--units=256",
         "--channels=64",
         "--images=128",
@@ -46,8 +29,8 @@ def test_prunes_saves_and_compares():
         assert sum(line.startswith(row) for line in lines) == 2
 
 
-def test_refuses_stray_arguments():
+def test_refuses_stray_arguments(example):
     pytest.importorskip("sklearn")
-    result = example("extra")
+    result = example("prune_digits.py", "extra")
     assert result.returncode != 0
     assert "expected flags only" in result.stdout + result.stderr

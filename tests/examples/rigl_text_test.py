@@ -1,31 +1,13 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """The example runs to its end, at sizes of a few seconds."""
 
-import os
-import pathlib
-import subprocess
-import sys
-
 import pytest
 
-ROOT = pathlib.Path(__file__).resolve().parents[2]
 
-
-def example(folder, *flags):
-    return subprocess.run(
-        [sys.executable, ROOT / "examples/rigl_text.py", *flags],
-        cwd=folder,
-        env={**os.environ, "PYTHONPATH": str(ROOT)},
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-
-
-def test_compares_and_draws(tmp_path):
+def test_compares_and_draws(example, tmp_path):
     pytest.importorskip("matplotlib")
     result = example(
-        tmp_path,
+        "rigl_text.py",
         "--width=64",
         "--sparsity=0.75",
         "--block_size=8",
@@ -36,6 +18,7 @@ def test_compares_and_draws(tmp_path):
         "--held_out=64",
         "--tests=2",
         "--seeds=3,4",
+        folder=tmp_path,
     )
     assert result.returncode == 0, result.stderr[-2000:]
     lines = result.stdout.splitlines()
