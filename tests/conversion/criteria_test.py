@@ -7,6 +7,7 @@ import pytest
 
 from tf_blocksparse import BlockLayout
 from tf_blocksparse.conversion import _criteria
+from tf_blocksparse.patterns.block_count import keep_count
 
 DTYPES = ["float16", "float32", "float64", ml_dtypes.bfloat16, "int64"]
 
@@ -61,13 +62,13 @@ def test_unknown_criteria_are_refused():
     ],
 )
 def test_keep_count_rounds(count, sparsity, kept):
-    assert _criteria.keep_count(count, sparsity) == kept
+    assert keep_count(count, sparsity) == kept
 
 
 @pytest.mark.parametrize("sparsity", [-0.1, 1.1, np.nan, "0.5", True])
 def test_keep_count_refuses_what_is_no_sparsity(sparsity):
     with pytest.raises(ValueError, match="sparsity: got"):
-        _criteria.keep_count(8, sparsity)
+        keep_count(8, sparsity)
 
 
 def test_of_equal_scores_the_first_are_kept():

@@ -10,6 +10,7 @@ import numpy as np
 from tf_blocksparse import _arguments, schedules
 from tf_blocksparse.callbacks._step_callback import StepCallback, check_built
 from tf_blocksparse.conversion import _criteria, _distribution
+from tf_blocksparse.patterns.block_count import keep_count
 
 
 class BlockPruning(StepCallback):
@@ -216,7 +217,7 @@ class BlockPruning(StepCallback):
             ranking = _distribution.global_ranking(
                 [scores[path][mask] for path, mask in masks.items()],
                 [limit] * len(masks),
-                _criteria.keep_count(places, limit),
+                keep_count(places, limit),
             )
             kept = {path: mask.copy() for path, mask in masks.items()}
             for (path, mask), each in zip(masks.items(), ranking, strict=True):
@@ -259,7 +260,7 @@ def _places(layer: Any) -> int:
 def _kept(scores: _criteria.Scores, places: int, sparsity: float) -> Any:
     """True for the blocks that stay open; closed ones have score -inf."""
     is_open = scores > -np.inf
-    count = _criteria.keep_count(places, sparsity)
+    count = keep_count(places, sparsity)
     count = min(count, int(np.count_nonzero(is_open)))
     return _criteria.heaviest(scores, count)
 

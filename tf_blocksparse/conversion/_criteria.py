@@ -79,23 +79,6 @@ def block_scores(
     return scores
 
 
-def keep_count(count: int, sparsity: float) -> int:
-    """How many of `count` places for blocks a sparsity leaves.
-
-    round(count * (1 - sparsity)), but at least 1 unless the sparsity is
-    exactly 1, or there is no place.
-
-    >>> keep_count(64, 0.9), keep_count(4, 0.99), keep_count(4, 1.0)
-    (6, 1, 0)
-    """
-    sparsity = _arguments.fraction(
-        "sparsity", sparsity, "0.9 leaves a tenth of the blocks"
-    )
-    if sparsity == 1.0:
-        return 0
-    return min(max(round(count * (1.0 - sparsity)), 1), count)
-
-
 def heaviest(scores: npt.ArrayLike, count: int) -> npt.NDArray[np.bool_]:
     """True for the `count` largest scores; of equal ones for the first.
 

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from tf_blocksparse import _arguments
 from tf_blocksparse.conversion import _criteria
+from tf_blocksparse.patterns.block_count import keep_count
 
 DISTRIBUTIONS = ("uniform", "erdos_renyi_kernel", "global")
 
@@ -47,7 +48,7 @@ def uniform(
 ) -> list[int]:
     """Of each layer its own share; no more than are there."""
     return [
-        min(_criteria.keep_count(count, sparsity), there)
+        min(keep_count(count, sparsity), there)
         for count, sparsity, there in zip(
             places, sparsities, available, strict=True
         )

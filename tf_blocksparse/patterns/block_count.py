@@ -26,12 +26,25 @@ def block_count(grid: tuple[int, int], sparsity: float, groups: int = 1) -> int:
     (1, 0)
     """
     rows, columns = _arguments.grid(grid)
+    places = rows * columns // equal_groups(groups, rows, columns)
+    return keep_count(places, sparsity)
+
+
+def keep_count(count: int, sparsity: float) -> int:
+    """How many of `count` places for blocks a sparsity leaves.
+
+    round(count * (1 - sparsity)), but at least 1 unless the sparsity is
+    exactly 1, or there is no place.
+
+    >>> keep_count(64, 0.9), keep_count(4, 0.99), keep_count(4, 1.0)
+    (6, 1, 0)
+    """
     sparsity = _arguments.fraction(
         "sparsity", sparsity, "0.9 leaves a tenth of the blocks"
     )
-    places = rows * columns // equal_groups(groups, rows, columns)
-    count = round(places * (1.0 - sparsity))
-    return count if sparsity == 1.0 else max(count, 1)
+    if sparsity == 1.0:
+        return 0
+    return min(max(round(count * (1.0 - sparsity)), 1), count)
 
 
 def equal_groups(groups: int, rows: int, columns: int) -> int:
