@@ -199,13 +199,7 @@ __global__ void __launch_bounds__(Config::kThreads)
       split.offset,
       nullptr,
       Config::kRight};
-  for (int i = ThreadIndex(); i < kTile; i += Config::kThreads) {
-    Sum sum = 0;
-    for (int32_t part = 0; part < split.count; ++part) {
-      sum += parts[int64_t{part} * p.row_tiles * kTile + i];
-    }
-    finish(i / Config::kRight, i % Config::kRight, sum);
-  }
+  JoinParts<Config>(parts, split.count, p.row_tiles * kTile, finish);
 }
 
 }  // namespace cuda

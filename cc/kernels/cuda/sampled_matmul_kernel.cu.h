@@ -146,13 +146,7 @@ __global__ void __launch_bounds__(Config::kThreads)
   const SampledTask task = p.tasks[BlockIndex()];
   const Sum* parts = static_cast<const Sum*>(p.parts) + BlockIndex() * kTile;
   const SampledFinish<Blocks, Sum> finish{p, task, nullptr, Config::kRight};
-  for (int i = ThreadIndex(); i < kTile; i += Config::kThreads) {
-    Sum sum = 0;
-    for (int32_t pass = 0; pass < p.passes; ++pass) {
-      sum += parts[int64_t{pass} * p.task_count * kTile + i];
-    }
-    finish(i / Config::kRight, i % Config::kRight, sum);
-  }
+  JoinParts<Config>(parts, p.passes, p.task_count * kTile, finish);
 }
 
 }  // namespace cuda
