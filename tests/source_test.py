@@ -203,7 +203,7 @@ PARTS = {
     "ops": ["layout", "_arguments", "_packed"],
     "initializers": LIBRARY,
     "regularizers": LIBRARY,
-    "layers": [*LIBRARY, "initializers"],
+    "layers": [*LIBRARY, "initializers", "patterns"],
     "optimizers": ["ops"],
     "_optimizer_slots": [],
     "conversion": [*LIBRARY, "layers", "patterns", "_optimizer_slots"],

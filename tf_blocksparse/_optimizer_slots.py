@@ -18,6 +18,15 @@ class Slot(NamedTuple):
     initial: float  # what a new one holds: not 0 in Adagrad and Ftrl
 
 
+def config_of(optimizer: Any) -> dict[str, Any]:
+    """An optimizer's config, in which the learning rate is to be replaced."""
+    with warnings.catch_warnings():
+        # Of functions as learning rates.
+        warnings.filterwarnings("ignore", ".*serialized includes a `lambda`")
+        config: dict[str, Any] = optimizer.get_config()
+    return config
+
+
 def innermost(optimizer: Any) -> Any:
     """The optimizer that has the slots: not one that only scales losses."""
     while hasattr(optimizer, "inner_optimizer"):
@@ -83,10 +92,7 @@ def _watched_build(
     optimizer: Any, variables: Sequence[Any]
 ) -> list[tuple[int, int, str, float]]:
     """(position in the optimizer, variable, name, first value) of each slot."""
-    with warnings.catch_warnings():
-        # Of functions as learning rates, which are replaced.
-        warnings.filterwarnings("ignore", ".*serialized includes a `lambda`")
-        config = optimizer.get_config()
+    config = config_of(optimizer)
     # A function or a schedule is no variable, and a config cannot hold it.
     is_number = isinstance(optimizer.learning_rate, keras.Variable)
     config["learning_rate"] = 0.001 if is_number else lambda: 0.001

@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tf_blocksparse import _arguments
+from tf_blocksparse import _arguments, patterns
 from tf_blocksparse.callbacks import _choice
 from tf_blocksparse.callbacks._step_callback import StepCallback, check_built
 from tf_blocksparse.conversion import _criteria
-from tf_blocksparse.layers import _checks, _moving
+from tf_blocksparse.layers import _moving
 from tf_blocksparse.layers._block_sparse_layer import BlockSparseLayer
 from tf_blocksparse.layout import BlockLayout
 
@@ -138,7 +138,7 @@ def _regrown(
     layout = layer.layout
     blocks = _criteria.without_padding(layer.blocks.numpy(), layout)
     weights = _criteria.block_scores(blocks, "l2", f"layer {path}")
-    inside = _checks.inside_groups(layout.grid, layer._groups)
+    inside = patterns.block_diagonal(layout.grid, layer._groups)
     return _choice.regrown(layout, weights, scores, count, inside)
 
 

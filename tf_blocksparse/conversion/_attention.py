@@ -11,10 +11,7 @@ from tf_blocksparse.layers import (
     BlockSparseGroupQueryAttention,
     BlockSparseMultiHeadAttention,
 )
-from tf_blocksparse.layers._sparse_projections import (
-    ATTRIBUTES,
-    SparseProjections,
-)
+from tf_blocksparse.layers._sparse_projections import SparseProjections
 
 _TWINS = (
     (keras.layers.MultiHeadAttention, BlockSparseMultiHeadAttention),
@@ -44,15 +41,6 @@ def _twins_of(layer: Any) -> tuple[Any, Any]:
     return next(twins for twins in _TWINS if isinstance(layer, twins[0]))
 
 
-def projections(layer: Any) -> dict[str, Any]:
-    """The layers that project query, key, value and the result."""
-    found = {
-        name: getattr(layer, attribute, None)
-        for name, attribute in ATTRIBUTES.items()
-    }
-    return {name: each for name, each in found.items() if each is not None}
-
-
 def with_layouts(
     layer: Any, layouts: Mapping[str, Any], gate: str | None
 ) -> Any:
@@ -60,7 +48,7 @@ def with_layouts(
 
     Args:
       layer: of Keras, or block-sparse.
-      layouts: for each name of `projections` a layout, or "dense".
+      layouts: for each of its projections a layout, or "dense".
       gate: None or "mask".
     """
     return config_copy(

@@ -1,7 +1,6 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """A new optimizer that goes on where an old one stands."""
 
-import warnings
 from typing import Any
 
 import keras
@@ -12,10 +11,7 @@ from tf_blocksparse.conversion._values import Source
 
 def optimizer_copy(optimizer: Any) -> Any:
     """An optimizer with the same arguments, not built."""
-    with warnings.catch_warnings():
-        # Of functions as learning rates, which are replaced.
-        warnings.filterwarnings("ignore", ".*serialized includes a `lambda`")
-        config = optimizer.get_config()
+    config = _optimizer_slots.config_of(optimizer)
     kind = type(optimizer)
     if hasattr(optimizer, "inner_optimizer"):
         # Its class need not be registered with Keras.

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from tf_blocksparse import _packed
+from tf_blocksparse import _packed, patterns
 from tf_blocksparse.conversion import _criteria, _twins
 from tf_blocksparse.layers import _einsum
 from tf_blocksparse.layout import BlockLayout
@@ -90,9 +90,7 @@ class Part:
         layout = BlockLayout.dense(shape, block_size)
         if self.groups == 1:
             return layout
-        rows, columns = layout.grid
-        c, k = np.indices((rows, columns))
-        own = c * self.groups // rows == k * self.groups // columns
+        own = patterns.block_diagonal(layout.grid, self.groups)
         return BlockLayout(layout.mask & own, block_size, *shape[-2:])
 
     def places(self, layout: BlockLayout) -> int:

@@ -18,6 +18,7 @@ from tf_blocksparse.conversion import (
 )
 from tf_blocksparse.conversion._policy import Policy
 from tf_blocksparse.conversion._rebuild import replaceable
+from tf_blocksparse.layers._sparse_projections import projections_of
 
 
 # Paths are for reading: names in a layer need not differ. So a weight is
@@ -68,7 +69,7 @@ def _weights(model: Any) -> list[Weight]:
         if _attention.is_attention(layer):
             reason = obstacle or _attention.obstacle(layer)
             if reason is None:
-                for name, each in _attention.projections(layer).items():
+                for name, each in projections_of(layer).items():
                     weights.append(
                         Weight(
                             f"{path}/{name}",

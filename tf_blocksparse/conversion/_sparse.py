@@ -9,6 +9,7 @@ import numpy as np
 from tf_blocksparse.conversion import _attention, _twins
 from tf_blocksparse.conversion._plan import Weight
 from tf_blocksparse.conversion._rebuild import Replacement
+from tf_blocksparse.layers._sparse_projections import projections_of
 
 
 def replacement(
@@ -50,7 +51,7 @@ def _sparse_attention(
     slot_maps = {}
     gate = gate_of(layer, gate)
     changed = {weight.name: weight for weight in weights}
-    for name, each in _attention.projections(layer).items():
+    for name, each in projections_of(layer).items():
         weight = changed.get(name)
         if weight is None:
             sparse = _twins.is_sparse(each)

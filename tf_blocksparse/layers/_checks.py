@@ -7,9 +7,8 @@ from typing import Any
 
 import keras
 import numpy as np
-import numpy.typing as npt
 
-from tf_blocksparse import _arguments
+from tf_blocksparse import _arguments, patterns
 from tf_blocksparse.layout import BlockLayout
 
 DTYPES = ("float32", "float64", "bfloat16", "float16")
@@ -92,7 +91,9 @@ def check_groups(layout: BlockLayout, groups: int) -> None:
     if groups == 1:
         return
     _arguments.groups(groups, layout.shape, layout.block_size)
-    wrong = np.argwhere(layout.mask & ~inside_groups(layout.grid, groups))
+    wrong = np.argwhere(
+        layout.mask & ~patterns.block_diagonal(layout.grid, groups)
+    )
     if wrong.size:
         c, k = wrong[0][-2:]
         raise ValueError(
@@ -100,14 +101,6 @@ def check_groups(layout: BlockLayout, groups: int) -> None:
             f"of two of the {groups} groups, expected none such; make it by "
             "BlockLayout.random(..., groups=groups), or leave out groups"
         )
-
-
-def inside_groups(grid: tuple[int, int], groups: int) -> npt.NDArray[np.bool_]:
-    """`[input blocks, output blocks]`: where both are of one group."""
-    rows, columns = grid
-    c, k = np.indices((rows, columns))
-    same: npt.NDArray[np.bool_] = c * groups // rows == k * groups // columns
-    return same
 
 
 def check_replacement(

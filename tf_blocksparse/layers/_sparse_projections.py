@@ -109,11 +109,7 @@ class SparseProjections(keras.layers.Layer):
                 f"layer {self.name}: got `projections` before `build`, "
                 "expected a built layer; call the layer or build it first"
             )
-        return {
-            name: getattr(self, attribute)
-            for name, attribute in ATTRIBUTES.items()
-            if getattr(self, attribute, None) is not None
-        }
+        return projections_of(self)
 
     def get_config(self) -> dict[str, Any]:
         """The arguments; layouts only those that were given."""
@@ -141,6 +137,15 @@ class SparseProjections(keras.layers.Layer):
             for name, layout in (config.get("layouts") or {}).items()
         }
         return super().from_config({**config, "layouts": layouts})
+
+
+def projections_of(attention: Any) -> dict[str, Any]:
+    """The projections of a built attention layer, block-sparse or Keras's."""
+    found = {
+        name: getattr(attention, attribute, None)
+        for name, attribute in ATTRIBUTES.items()
+    }
+    return {name: each for name, each in found.items() if each is not None}
 
 
 def _checked_layouts(layouts: Mapping[str, Any]) -> dict[str, Any]:
