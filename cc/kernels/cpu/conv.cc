@@ -6,8 +6,8 @@
 #include <vector>
 
 #include "cc/base/round_up.h"
+#include "cc/kernels/conv_product.h"
 #include "cc/kernels/cpu/conv_plan.h"
-#include "cc/kernels/cpu/conv_product.h"
 #include "cc/kernels/cpu/worth.h"
 
 namespace blocksparse {

@@ -1,5 +1,5 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-#include "cc/kernels/cpu/conv_product.h"
+#include "cc/kernels/conv_product.h"
 
 namespace blocksparse {
 namespace {

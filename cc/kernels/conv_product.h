@@ -1,7 +1,7 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 // Convolutions whose one tap meets every pixel are products of all pixels.
-#ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_CONV_PRODUCT_H_
-#define TF_BLOCKSPARSE_CC_KERNELS_CPU_CONV_PRODUCT_H_
+#ifndef TF_BLOCKSPARSE_CC_KERNELS_CONV_PRODUCT_H_
+#define TF_BLOCKSPARSE_CC_KERNELS_CONV_PRODUCT_H_
 
 #include "cc/kernels/problem.h"
 
@@ -24,4 +24,4 @@ SampledMatmulProblem AsSampledMatmul(const ConvSampledProblem& problem);
 
 }  // namespace blocksparse
 
-#endif  // TF_BLOCKSPARSE_CC_KERNELS_CPU_CONV_PRODUCT_H_
+#endif  // TF_BLOCKSPARSE_CC_KERNELS_CONV_PRODUCT_H_
