@@ -109,9 +109,10 @@ bench: build  ## measure everything: 40 minutes (ARGS="--help" lists flags)
 PYTHON_FILES := $(wildcard setup.py tf_blocksparse tests benchmarks examples) \
 	cc/bazel
 # As one list for xargs: the files are many.
-CXX_FILES = find cc -name '*.cc' -o -name '*.h'
+CXX_FILES = find cc examples -name '*.c' -o -name '*.cc' -o -name '*.h'
 BAZEL_FILES = ls BUILD MODULE.bazel WORKSPACE WORKSPACE.bzlmod; \
-	find cc -name BUILD -o -name '*.BUILD' -o -name '*.bzl' -o -name WORKSPACE
+	find cc examples -name BUILD -o -name '*.BUILD' -o -name '*.bzl' \
+	-o -name WORKSPACE
 
 .PHONY: lint
 lint: $(VENV)/.installed $(BUILDIFIER)  ## check style and types

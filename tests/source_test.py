@@ -8,12 +8,18 @@ import re
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
-FOLDERS = ["tf_blocksparse", "cc", "tests", "benchmarks", "examples"]
+FOLDERS = ["tf_blocksparse", "cc", "tests", "benchmarks", "examples", "tools"]
 LICENCE = (
     "Copyright 2026 The tf_blocksparse Authors. "
     "SPDX-License-Identifier: Apache-2.0"
 )
-COMMENT = {".cc": "// ", ".h": "// ", ".inc": "// ", ".lds": "/* "}
+COMMENT = {
+    ".c": "// ",
+    ".cc": "// ",
+    ".h": "// ",
+    ".inc": "// ",
+    ".lds": "/* ",
+}
 
 
 def sources(*suffixes):
@@ -21,7 +27,7 @@ def sources(*suffixes):
     paths = [ROOT / "setup.py"]
     for folder in FOLDERS:
         paths += sorted((ROOT / folder).rglob("*"))
-    known = (".bzl", ".cc", ".h", ".inc", ".lds", ".py", ".sh", ".BUILD")
+    known = (".bzl", ".c", ".cc", ".h", ".inc", ".lds", ".py", ".sh", ".BUILD")
     return [
         path
         for path in paths

@@ -17,8 +17,8 @@ def _tensorflow_repository_impl(repository_ctx):
     version = words[words.index("version") + 2]
 
     repository_ctx.symlink(folder.get_child("include"), "include")
-    library = "libtensorflow_framework.so.2"
-    repository_ctx.symlink(folder.get_child(library), library)
+    for library in ["libtensorflow_cc.so.2", "libtensorflow_framework.so.2"]:
+        repository_ctx.symlink(folder.get_child(library), library)
     repository_ctx.symlink(Label("//cc/bazel:tensorflow.BUILD"), "BUILD")
     repository_ctx.file(
         "built_for.json",
