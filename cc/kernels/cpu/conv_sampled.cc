@@ -8,6 +8,7 @@
 #include "cc/kernels/conv_product.h"
 #include "cc/kernels/cpu/conv.h"
 #include "cc/kernels/cpu/conv_table.h"
+#include "cc/kernels/cpu/sampled_parts.h"
 #include "cc/kernels/cpu/worth.h"
 
 namespace blocksparse {
@@ -68,9 +69,11 @@ std::vector<ConvTapGroup> GroupTaps(const ConvSampledTask& task,
 }
 
 struct Scratch {
+  int64_t passes = 0;  // bands of some images
+  int64_t parts = 0;
   size_t zeros = 0;
-  size_t b_panel = 0;
   size_t partial = 0;
+  size_t b_panel = 0;  // of each worker that has a part of its own
   size_t a_panel = 0;  // of each worker
 };
 
@@ -89,14 +92,23 @@ Scratch ScratchOf(const ConvSampledProblem& problem,
                                  padding.outputs * task.b_panel_cells);
   scratch.a_panel = AlignScratch(size * strip_blocks * padding.inputs *
                                  task.a.cells * task.images);
-  const int64_t passes =
-      bands.bands() * CeilDiv(problem.geometry.batch, bands.images());
-  if (passes > 1 && SizeOf(problem.blocks_dtype) != kernel.compute_size) {
-    scratch.partial =
-        AlignScratch(size * problem.layout.nnz * block * task.b.block *
-                     (problem.shared_taps ? task.kernel_taps : 1));
+  const int64_t batch = problem.geometry.batch;
+  scratch.passes = bands.bands() * CeilDiv(batch, bands.images());
+  const size_t sums = size * problem.layout.nnz * block * task.b.block *
+                      (problem.shared_taps ? task.kernel_taps : 1);
+  scratch.parts = SampledPartsFor(
+      scratch.passes, batch * problem.geometry.coarse_pixels(), sums);
+  if (scratch.parts > 1 ||
+      (scratch.passes > 1 &&
+       SizeOf(problem.blocks_dtype) != kernel.compute_size)) {
+    scratch.partial = AlignScratch(scratch.parts * sums);
   }
   return scratch;
+}
+
+// How many panels of outputs there are.
+int64_t PanelsOf(const Scratch& scratch, int threads) {
+  return PartsAtOnce(scratch.parts, threads) ? threads : 1;
 }
 
 // Bands whose outputs fill about half of a second-level cache, and their inputs
@@ -167,7 +179,8 @@ ConvSampledPlan PlanConvSampled(const ConvSampledProblem& problem, int threads,
           (problem.adjoint ? fine : coarse) * problem.outputs,
       threads);
   const Scratch scratch = ScratchOf(problem, *plan.kernel, plan.bands[0]);
-  plan.scratch_bytes = scratch.zeros + scratch.b_panel + scratch.partial +
+  plan.scratch_bytes = scratch.zeros + scratch.partial +
+                       PanelsOf(scratch, plan.threads) * scratch.b_panel +
                        plan.threads * scratch.a_panel;
   return plan;
 }
@@ -185,9 +198,10 @@ void RunConvSampled(const ConvSampledProblem& problem,
   Executor limited = executor;
   limited.threads = plan.threads;
   char* const zeros = static_cast<char*>(scratch);
-  char* const b_panel = zeros + sizes.zeros;
-  char* const partial = b_panel + sizes.b_panel;
-  char* const a_panels = partial + sizes.partial;
+  char* const partial = zeros + sizes.zeros;
+  char* const b_panels = partial + sizes.partial;
+  char* const a_panels =
+      b_panels + PanelsOf(sizes, plan.threads) * sizes.b_panel;
   std::memset(zeros, 0, sizes.zeros);
 
   ConvSampledTask task = FirstTask(problem, bands);
@@ -209,42 +223,58 @@ void RunConvSampled(const ConvSampledProblem& problem,
   task.groups = groups.data();
   task.group_count = static_cast<int64_t>(groups.size());
   task.zeros = zeros;
-  task.b_panel = b_panel;
-  task.partial = sizes.partial == 0 ? problem.blocks : partial;
+  task.joined = sizes.parts > 1;
   const int64_t output_blocks = CeilDiv(task.b.features, task.b.block);
   const int64_t pairs =
       CeilDiv(task.a.features, task.a.block) * task.group_count;
-  const int64_t parts = TasksFor(plan.threads);
-  std::vector<int64_t> sources;
-  std::vector<int64_t> targets;
   const int64_t image_groups = CeilDiv(problem.geometry.batch, bands.images());
-  for (int64_t band = 0; band < bands.bands(); ++band) {
+
+  SampledJoin join;
+  join.layout = &problem.layout;
+  join.copies = problem.shared_taps ? task.kernel_taps : 1;
+  join.taps = problem.shared_taps ? 1 : task.kernel_taps;
+  join.inputs = problem.inputs;
+  join.gate = problem.gate;
+  join.partial = partial;
+  join.parts = sizes.parts;
+  join.blocks = problem.blocks;
+  RunPasses(limited, sizes.passes, sizes.parts, [&](const SampledPass& pass) {
+    const int64_t band = pass.pass / image_groups;
+    std::vector<int64_t> sources;
+    std::vector<int64_t> targets;
     bands.Sources(band, &sources);
     bands.Targets(band, 0, &targets);
-    (problem.adjoint ? task.b : task.a).source = sources.data();
-    (problem.adjoint ? task.a : task.b).source = targets.data();
-    for (int64_t group = 0; group < image_groups; ++group) {
-      task.image = group * task.images;
-      task.present = std::min(task.images, problem.geometry.batch - task.image);
-      task.last_pass = band + 1 == bands.bands() && group + 1 == image_groups;
-      ParallelFor(limited, parts, [&](int64_t part, int) {
-        ConvSampledTask t = task;
-        t.begin = output_blocks * part / parts;
-        t.end = output_blocks * (part + 1) / parts;
-        kernel.pack(t);
-      });
-      std::vector<int64_t> strips(plan.threads, -1);
-      ParallelFor(limited, parts, [&](int64_t part, int worker) {
-        ConvSampledTask t = task;
-        t.a_panel = a_panels + worker * sizes.a_panel;
-        t.strip = &strips[worker];
-        t.begin = pairs * part / parts;
-        t.end = pairs * (part + 1) / parts;
-        kernel.run(t);
-      });
-      task.first_pass = false;
-    }
-  }
+    ConvSampledTask shared = task;
+    (problem.adjoint ? shared.b : shared.a).source = sources.data();
+    (problem.adjoint ? shared.a : shared.b).source = targets.data();
+    shared.image = pass.pass % image_groups * task.images;
+    shared.present =
+        std::min(task.images, problem.geometry.batch - shared.image);
+    shared.first_pass = pass.first;
+    shared.last_pass = !task.joined && pass.pass + 1 == sizes.passes;
+    shared.b_panel = b_panels + pass.worker * sizes.b_panel;
+    shared.partial =
+        sizes.partial == 0
+            ? problem.blocks
+            : partial + pass.part * join.elements() * kernel.compute_size;
+    const int64_t tasks = TasksFor(pass.executor.threads);
+    ParallelFor(pass.executor, tasks, [&](int64_t i, int) {
+      ConvSampledTask t = shared;
+      t.begin = output_blocks * i / tasks;
+      t.end = output_blocks * (i + 1) / tasks;
+      kernel.pack(t);
+    });
+    std::vector<int64_t> strips(pass.executor.threads, -1);
+    ParallelFor(pass.executor, tasks, [&](int64_t i, int worker) {
+      ConvSampledTask t = shared;
+      t.a_panel = a_panels + (pass.worker + worker) * sizes.a_panel;
+      t.strip = &strips[worker];
+      t.begin = pairs * i / tasks;
+      t.end = pairs * (i + 1) / tasks;
+      kernel.run(t);
+    });
+  });
+  if (sizes.parts > 1) RunJoin(limited, join, kernel.join);
 }
 
 }  // namespace blocksparse

@@ -2,6 +2,7 @@
 // Builds a sampled convolution for each row of sampled products of kernels.inc,
 // for one instruction set: the file that includes this names it, see vector.h.
 #include "cc/kernels/cpu/conv_sampled_kernel.h"
+#include "cc/kernels/cpu/sampled_join.h"
 #include "cc/kernels/cpu/table_columns.h"
 
 namespace blocksparse {
@@ -17,7 +18,8 @@ namespace BLOCKSPARSE_ISA {
    sizeof(Compute<x>),                                          \
    PaddingOf<Compute<x>>,                                       \
    PackConvOutputs<x>,                                          \
-   ConvSampled<x, blocks, inputs, registers>},
+   ConvSampled<x, blocks, inputs, registers>,                   \
+   JoinParts<x, blocks>},
 #define CONV_OUTPUTS(isa, x, blocks, pixels, registers, tile)
 extern const ConvSampledKernel kConvSampledKernels[];
 extern const int kConvSampledKernelCount;

@@ -104,6 +104,7 @@ void MultiplyTaps(const ConvSampledTask& task, const ConvTapGroup& group,
       task.first_pass ? nullptr : static_cast<const T*>(task.partial),
       to,
       task.last_pass && p.gate != nullptr};
+  const Cleared cleared = ClearedBy<Stored, T>(task);
   const int64_t first = group.taps[0].offset;
   if (!p.adjoint) a += first * a_padded;
   const int64_t left = p.inputs - input_block * layout.block_inputs;
@@ -127,9 +128,9 @@ void MultiplyTaps(const ConvSampledTask& task, const ConvTapGroup& group,
                       : p.gate == nullptr ? T(1)
                                           : T(p.gate[block]);
       last = sums;
-      AddBlock<Stored>(layout, view.index[e], inputs,
-                       b + view.index[e] * task.b_panel_cells * padded, sums,
-                       scale, task.first_pass ? p.blocks : nullptr, &queue);
+      AddBlock(layout, view.index[e], inputs,
+               b + view.index[e] * task.b_panel_cells * padded, sums, scale,
+               cleared, &queue);
     }
   }
   queue.Finish([&](int64_t) { return last; });

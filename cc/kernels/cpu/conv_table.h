@@ -142,6 +142,7 @@ struct ConvSampledTask {
   int64_t group_count = 0;
   bool first_pass = true;  // store, else add to partial
   bool last_pass = true;   // write blocks, else partial
+  bool joined = false;     // partial is of one part, so never the last pass
   // Blocks of outputs to pack, or pairs to multiply: an input block, and of
   // each one group of taps after the other.
   int64_t begin = 0;
@@ -178,6 +179,7 @@ struct ConvSampledKernel {
   ConvSampledPadding (*padding)(int64_t block_inputs, int64_t block_outputs);
   void (*pack)(const ConvSampledTask& task);
   void (*run)(const ConvSampledTask& task);
+  void (*join)(const SampledJoin& join);
 };
 
 // All rows of kernels.inc that this build has, best instruction set first.

@@ -129,12 +129,16 @@ TEST_P(ConvTest, AddsUpSeveralPieces) {
   const Kind& kind = GetParam();
   const Convolution large{
       {{3, 3}, {1, 1}, {1, 1}, ConvPadding::kSame, {}}, {23, 41}, {}, 5};
-  for (const bool shared_taps : {false, true}) {
-    for (const bool features_first : {false, true}) {
-      ConvShape shape{&LayoutKinds()[6], 31, 44, 8, 12, Geometry(large)};
-      shape.shared_taps = shared_taps;
-      shape.features_first = features_first;
-      shape.adjoint = shared_taps != features_first;
+  // Two thirds of its taps meet padding alone.
+  const Convolution line{
+      {{3, 3}, {1, 1}, {1, 1}, ConvPadding::kSame, {}}, {1, 900}, {}, 5};
+  for (const Convolution& convolution : {large, line}) {
+    for (int side = 0; side < 4; ++side) {
+      ConvShape shape{&LayoutKinds()[6], 31, 44, 8, 12, Geometry(convolution)};
+      shape.shared_taps = side & 1;
+      shape.features_first = side & 2;
+      shape.adjoint = shape.shared_taps != shape.features_first;
+      shape.gate = side == 0 ? GateKind::kNone : GateKind::kMixed;
       ConvCase test(shape, kind.x_dtype, kind.blocks_dtype, Fill::kUniform);
       ASSERT_EQ(CheckConv(&test, kind.isa, 1), "");
       ASSERT_EQ(CheckSampled(&test, kind.isa, 1), "");

@@ -9,6 +9,7 @@
 
 #include "cc/base/dtype.h"
 #include "cc/base/isa.h"
+#include "cc/kernels/cpu/sampled_parts.h"
 #include "cc/kernels/problem.h"
 #include "cc/layout/layout.h"
 
@@ -89,6 +90,7 @@ struct SampledMatmulTask {
   int64_t rows = 0;        // of this pass
   bool first_pass = true;  // store, else add to partial
   bool last_pass = true;   // write blocks, else partial
+  bool joined = false;     // partial is of one part, so never the last pass
   int64_t begin = 0;       // output blocks to pack, or input blocks to multiply
   int64_t end = 0;
   // Panels of blocks, see sampled_matmul_pack.h: of this worker, a strip's;
@@ -108,6 +110,7 @@ struct SampledMatmulKernel {
   int64_t (*padded)(int64_t block_outputs);
   void (*pack)(const SampledMatmulTask& task);
   void (*run)(const SampledMatmulTask& task);
+  void (*join)(const SampledJoin& join);
 };
 
 template <typename Kernel>

@@ -168,6 +168,10 @@ TEST_P(SampledMatmulKernelTest, AddsUpSeveralPasses) {
       ASSERT_EQ(test.CheckSampled(run, 1), "");
     }
   }
+  // Wide rows, whose passes are short: too few rows to be in parts.
+  Case wide({&LayoutKinds()[6], 17, 4400, 8, 12, 300}, kernel.x_dtype,
+            kernel.blocks_dtype, Fill::kUniform);
+  ASSERT_EQ(wide.CheckSampled(run, 1), "");
 }
 
 // Inputs of a kernel changed under its hands, as if it had got them wrong. Each

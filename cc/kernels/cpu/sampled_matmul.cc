@@ -4,6 +4,7 @@
 #include "cc/base/round_up.h"
 #include "cc/kernels/cpu/kernel_table.h"
 #include "cc/kernels/cpu/matmul.h"
+#include "cc/kernels/cpu/sampled_parts.h"
 #include "cc/kernels/cpu/worth.h"
 #include "cc/layout/partition.h"
 
@@ -24,8 +25,10 @@ const SampledMatmulKernel* Choose(const SampledMatmulProblem& problem,
 
 struct Scratch {
   int64_t pass_rows = 0;
-  size_t a_panel = 0;
-  size_t b_panel = 0;
+  int64_t passes = 0;
+  int64_t parts = 0;
+  size_t a_panel = 0;  // of each worker
+  size_t b_panel = 0;  // of each worker that has a part of its own
   size_t partial = 0;
 };
 
@@ -44,19 +47,34 @@ Scratch ScratchOf(const SampledMatmulProblem& problem,
   const int64_t limit =
       std::min(kMost, std::max(kFewest, fitting / kFewest * kFewest));
   Scratch scratch;
-  // Passes of equal length, of whole registers of rows.
-  const int64_t passes = std::max<int64_t>(1, CeilDiv(problem.rows, limit));
-  scratch.pass_rows = RoundUp(CeilDiv(problem.rows, passes), kMaxFold);
+  // Passes of equal length, of whole registers of rows, as many in each part.
+  const int64_t fewest = std::max<int64_t>(1, CeilDiv(problem.rows, limit));
+  const size_t sums = size_t(layout.nnz) * layout.block_inputs *
+                      layout.block_outputs * kernel.compute_size;
+  scratch.parts = SampledPartsFor(fewest, problem.rows, sums);
+  const int64_t passes = RoundUp(fewest, scratch.parts);
+  scratch.pass_rows =
+      std::max<int64_t>(1, RoundUp(CeilDiv(problem.rows, passes), kMaxFold));
+  scratch.passes =
+      std::max<int64_t>(1, CeilDiv(problem.rows, scratch.pass_rows));
+  // Rounding may have spared a pass.
+  scratch.parts = std::min(scratch.parts, scratch.passes);
   const size_t row_bytes = kernel.compute_size * scratch.pass_rows;
   scratch.a_panel = AlignScratch(
       row_bytes *
       std::max<int64_t>(kStripFeatures, kernel.padded(layout.block_inputs)));
   scratch.b_panel = AlignScratch(row_bytes * b_columns);
-  if (passes > 1 && SizeOf(problem.blocks_dtype) != kernel.compute_size) {
-    scratch.partial = AlignScratch(size_t(layout.nnz) * layout.block_inputs *
-                                   layout.block_outputs * kernel.compute_size);
+  if (scratch.parts > 1 ||
+      (scratch.passes > 1 &&
+       SizeOf(problem.blocks_dtype) != kernel.compute_size)) {
+    scratch.partial = AlignScratch(scratch.parts * sums);
   }
   return scratch;
+}
+
+// How many panels of b there are.
+int64_t PanelsOf(const Scratch& scratch, int threads) {
+  return PartsAtOnce(scratch.parts, threads) ? threads : 1;
 }
 
 }  // namespace
@@ -75,8 +93,9 @@ SampledMatmulPlan PlanSampledMatmulWith(const SampledMatmulKernel& kernel,
   plan.kernel = &kernel;
   plan.threads = WorthwhileThreads(problem.layout, problem.rows, threads);
   const Scratch scratch = ScratchOf(problem, kernel);
-  plan.scratch_bytes =
-      plan.threads * scratch.a_panel + scratch.b_panel + scratch.partial;
+  plan.scratch_bytes = plan.threads * scratch.a_panel +
+                       PanelsOf(scratch, plan.threads) * scratch.b_panel +
+                       scratch.partial;
   return plan;
 }
 
@@ -87,35 +106,47 @@ void RunSampledMatmul(const SampledMatmulProblem& problem,
   const Scratch sizes = ScratchOf(problem, kernel);
   Executor limited = executor;
   limited.threads = plan.threads;
-  const int64_t parts = TasksFor(plan.threads);
+  char* const a_panels = static_cast<char*>(scratch);
+  char* const b_panels = a_panels + plan.threads * sizes.a_panel;
+  char* const partial =
+      b_panels + PanelsOf(sizes, plan.threads) * sizes.b_panel;
+  const Layout& layout = problem.layout;
 
-  SampledMatmulTask task;
-  task.problem = &problem;
-  char* memory = static_cast<char*>(scratch);
-  task.b_panel = memory + plan.threads * sizes.a_panel;
-  task.partial = sizes.partial == 0
-                     ? problem.blocks
-                     : static_cast<char*>(task.b_panel) + sizes.b_panel;
-  const int64_t blocks = problem.layout.forward.targets;
-  do {
+  SampledJoin join;
+  join.layout = &layout;
+  join.inputs = layout.inputs;
+  join.gate = problem.gate;
+  join.partial = partial;
+  join.parts = sizes.parts;
+  join.blocks = problem.blocks;
+  RunPasses(limited, sizes.passes, sizes.parts, [&](const SampledPass& pass) {
+    SampledMatmulTask task;
+    task.problem = &problem;
+    task.row = pass.pass * sizes.pass_rows;
     task.rows = std::min(sizes.pass_rows, problem.rows - task.row);
-    task.last_pass = task.row + task.rows == problem.rows;
-    ParallelFor(limited, parts, [&](int64_t part, int) {
+    task.first_pass = pass.first;
+    task.joined = sizes.parts > 1;
+    task.last_pass = !task.joined && pass.pass + 1 == sizes.passes;
+    task.b_panel = b_panels + pass.worker * sizes.b_panel;
+    task.partial = sizes.partial == 0 ? problem.blocks
+                                      : partial + pass.part * join.elements() *
+                                                      kernel.compute_size;
+    const int64_t tasks = TasksFor(pass.executor.threads);
+    ParallelFor(pass.executor, tasks, [&](int64_t i, int) {
       SampledMatmulTask t = task;
-      t.begin = blocks * part / parts;
-      t.end = blocks * (part + 1) / parts;
+      t.begin = layout.forward.targets * i / tasks;
+      t.end = layout.forward.targets * (i + 1) / tasks;
       kernel.pack(t);
     });
-    ParallelFor(limited, parts, [&](int64_t part, int worker) {
+    ParallelFor(pass.executor, tasks, [&](int64_t i, int worker) {
       SampledMatmulTask t = task;
-      t.a_panel = memory + worker * sizes.a_panel;
-      t.begin = PartBegin(problem.layout.transposed, part, parts);
-      t.end = PartBegin(problem.layout.transposed, part + 1, parts);
+      t.a_panel = a_panels + (pass.worker + worker) * sizes.a_panel;
+      t.begin = PartBegin(layout.transposed, i, tasks);
+      t.end = PartBegin(layout.transposed, i + 1, tasks);
       kernel.run(t);
     });
-    task.row += task.rows;
-    task.first_pass = false;
-  } while (task.row < problem.rows);
+  });
+  if (sizes.parts > 1) RunJoin(limited, join, kernel.join);
 }
 
 }  // namespace blocksparse

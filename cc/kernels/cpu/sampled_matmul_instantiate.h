@@ -1,6 +1,7 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 // Builds the sampled matmul rows of kernels.inc for one instruction set: the
 // file that includes this names it, see vector.h.
+#include "cc/kernels/cpu/sampled_join.h"
 #include "cc/kernels/cpu/sampled_matmul_kernel.h"
 #include "cc/kernels/cpu/table_columns.h"
 
@@ -17,7 +18,8 @@ namespace BLOCKSPARSE_ISA {
    sizeof(Compute<x>),                                          \
    PaddedColumns<Compute<x>>,                                   \
    PackB<x>,                                                    \
-   SampledMatmul<x, blocks, inputs, registers>},
+   SampledMatmul<x, blocks, inputs, registers>,                 \
+   JoinParts<x, blocks>},
 #define CONV_OUTPUTS(isa, x, blocks, pixels, registers, tile)
 extern const SampledMatmulKernel kSampledMatmulKernels[];
 extern const int kSampledMatmulKernelCount;

@@ -95,14 +95,27 @@ class ColumnQueue {
   int count_ = 0;
 };
 
+// Blocks that are cleared before sums are written to them, if any.
+struct Cleared {
+  char* blocks = nullptr;
+  int64_t element = 0;  // bytes
+};
+
+// Those of a task: once is enough, so with the first pass.
+template <typename Stored, typename T, typename Task>
+inline Cleared ClearedBy(const Task& task) {
+  if (!task.first_pass) return {};
+  if (task.joined) return {static_cast<char*>(task.partial), sizeof(T)};
+  return {static_cast<char*>(task.problem->blocks), sizeof(Stored)};
+}
+
 // Queues the columns of a block of `output_block` and of `inputs` rows, whose
-// sums go to place `sums`. Where nothing else is written, zeros go to `blocks`,
-// if that is not null: all of a block if `scale` is 0, else what lies beyond
-// the edges.
-template <typename Stored, typename T, typename Queue>
+// sums go to place `sums`. What nobody writes is cleared: all of a block if
+// `scale` is 0, else what lies beyond the edges.
+template <typename T, typename Queue>
 inline void AddBlock(const Layout& layout, int64_t output_block, int64_t inputs,
-                     const T* panel, int64_t sums, T scale, void* blocks,
-                     Queue* queue) {
+                     const T* panel, int64_t sums, T scale,
+                     const Cleared& cleared, Queue* queue) {
   constexpr int kLanes = Queue::kLanes;
   constexpr int kFold = kFullLanes<T> / kLanes;
   const int64_t left = layout.outputs - output_block * layout.block_outputs;
@@ -110,11 +123,11 @@ inline void AddBlock(const Layout& layout, int64_t output_block, int64_t inputs,
       left < layout.block_outputs ? left : layout.block_outputs;
   const bool partly =
       inputs < layout.block_inputs || outputs < layout.block_outputs;
-  if (blocks != nullptr && (scale == 0 || partly)) {
+  if (cleared.blocks != nullptr && (scale == 0 || partly)) {
     const int64_t size =
         static_cast<int64_t>(layout.block_inputs) * layout.block_outputs;
-    __builtin_memset(static_cast<Stored*>(blocks) + sums, 0,
-                     size * sizeof(Stored));
+    __builtin_memset(cleared.blocks + sums * cleared.element, 0,
+                     size * cleared.element);
   }
   if (scale == 0) return;
   for (int64_t j = 0; j < outputs; j += kLanes) {
@@ -142,6 +155,7 @@ void SampledMatmulFolded(const SampledMatmulTask& task, To* to) {
       task.first_pass ? nullptr : static_cast<const T*>(task.partial),
       to,
       task.last_pass && p.gate != nullptr};
+  const Cleared cleared = ClearedBy<Stored, T>(task);
   const int64_t together = BlocksTogether(a_padded);
   for (int64_t c = task.begin; c < task.end; ++c) {
     const int64_t in_strip = (c - task.begin) % together;
@@ -155,12 +169,11 @@ void SampledMatmulFolded(const SampledMatmulTask& task, To* to) {
     int64_t e = view.splits[c];
     for (; e < view.splits[c + 1]; ++e) {
       const int64_t block = view.block_id[e];
-      AddBlock<Stored>(layout, view.index[e], inputs,
-                       static_cast<const T*>(task.b_panel) +
-                           view.index[e] * panel_rows * padded,
-                       block * size,
-                       p.gate == nullptr ? T(1) : T(p.gate[block]),
-                       task.first_pass ? p.blocks : nullptr, &queue);
+      AddBlock(layout, view.index[e], inputs,
+               static_cast<const T*>(task.b_panel) +
+                   view.index[e] * panel_rows * padded,
+               block * size, p.gate == nullptr ? T(1) : T(p.gate[block]),
+               cleared, &queue);
     }
     queue.Finish([&](int64_t j) {
       return e + j < view.nnz ? view.block_id[e + j] * size : 0;
