@@ -102,8 +102,10 @@ def check_python(words):
 
 
 def check_installed_python(words):
-    """`python -m` and a module of the package that has flags."""
-    assert words[0] == "-m"
+    """A file, or `python -m` and a module of the package that has flags."""
+    if words[0] != "-m":
+        check_python(words)
+        return
     program = ROOT / words[1].replace(".", "/") / "__main__.py"
     for word in words[2:]:
         flag = word.lstrip("-").partition("=")[0]

@@ -108,6 +108,14 @@ ROOMS = {
         "cc/kernels/reference",
     ],
     "cc/benchmarks": ["cc/base"],
+    # What a GPU is checked by.
+    "cc/gpu_check": [
+        "cc/base",
+        "cc/layout",
+        "cc/kernels",
+        "cc/kernels/cuda",
+        "cc/testing",
+    ],
 }
 TENSORFLOW = ("tensorflow/", "tsl/", "xla/", "absl/", "Eigen/", "unsupported/")
 

@@ -15,6 +15,7 @@ NAMES = (
     "rows",
     "constant_parameters",
     "convolutions",
+    "gpu",
 )
 
 

@@ -117,7 +117,7 @@ BUILT_WITH = "\"cuda\": %s, \"cuda_archs\": %s" % (
     "[%s]" % ", ".join(["\"%s\"" % arch for arch in when_cuda(ARCHS)]),
 )
 
-def cuda_objects(name, srcs, deps):
+def cuda_objects(name, srcs, deps, has_kernels = True, **kwargs):
     """Compiles CUDA sources for the GPUs asked for, with a test of each kernel.
 
     `<name>_all_archs` and its test are for every GPU there is code for; both
@@ -127,8 +127,20 @@ def cuda_objects(name, srcs, deps):
       name: of the objects.
       srcs: files `.cu.cc`.
       deps: libraries whose headers they include.
+      has_kernels: False for sources that only speak to the driver: there is
+        nothing to be tested then.
+      **kwargs: as in every rule.
     """
     if not NVCC:
+        return
+    if not has_kernels:
+        _nvcc_objects(
+            name = name,
+            srcs = srcs,
+            archs = ARCHS,
+            deps = deps,
+            **kwargs
+        )
         return
     for target, archs, tags in [
         (name, ARCHS, []),
@@ -140,6 +152,7 @@ def cuda_objects(name, srcs, deps):
             archs = archs,
             tags = tags,
             deps = deps,
+            **kwargs
         )
         _ptxas_test(
             name = target + "_ptxas_test",

@@ -22,9 +22,10 @@ std::string CaseShape::ToString() const {
   return stream.str();
 }
 
-Case::Case(const CaseShape& shape, Dtype x_dtype, Dtype blocks_dtype, Fill fill)
+Case::Case(const CaseShape& shape, Dtype x_dtype, Dtype blocks_dtype, Fill fill,
+           uint64_t seed)
     : shape_(shape),
-      memory_(shape.ToString()),
+      memory_(shape.ToString(), seed),
       packed_(*shape.kind, shape.inputs, shape.outputs, shape.block_inputs,
               shape.block_outputs) {
   const Layout layout = packed_.layout();

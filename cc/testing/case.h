@@ -33,7 +33,8 @@ struct CaseShape {
 // that lie beyond inputs or outputs are NaN: they must be ignored.
 class Case {
  public:
-  Case(const CaseShape& shape, Dtype x_dtype, Dtype blocks_dtype, Fill fill);
+  Case(const CaseShape& shape, Dtype x_dtype, Dtype blocks_dtype, Fill fill,
+       uint64_t seed = 1);
 
   // Runs what `run` does on a problem whose outputs are poisoned, and what the
   // reference does, and compares all outputs. `ulps` is how far a float (or

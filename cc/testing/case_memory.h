@@ -24,8 +24,9 @@ double Epsilon(Dtype dtype);
 
 class CaseMemory {
  public:
-  // `name` is that of the case in messages.
-  explicit CaseMemory(std::string name) : name_(std::move(name)) {}
+  // `name` is that of the case in messages, `seed` that of its operands.
+  explicit CaseMemory(std::string name, uint64_t seed = 1)
+      : name_(std::move(name)), state_(seed) {}
 
   // An output: NaN.
   void* Allocate(int64_t elements, Dtype dtype);
@@ -82,7 +83,7 @@ class CaseMemory {
  private:
   std::string name_;
   std::vector<std::unique_ptr<GuardedBuffer>> buffers_;
-  uint64_t state_ = 1;  // of the generator of operands
+  uint64_t state_;  // of the generator of operands
 };
 
 }  // namespace blocksparse

@@ -79,9 +79,9 @@ std::string ConvShape::ToString() const {
 }
 
 ConvCase::ConvCase(const ConvShape& shape, Dtype x_dtype, Dtype blocks_dtype,
-                   Fill fill)
+                   Fill fill, uint64_t seed)
     : shape_(shape),
-      memory_(shape.ToString()),
+      memory_(shape.ToString(), seed),
       packed_(*shape.kind, LayoutRows(shape), shape.outputs, shape.block_inputs,
               shape.block_outputs) {
   const Layout layout = packed_.layout();

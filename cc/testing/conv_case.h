@@ -38,8 +38,8 @@ struct ConvShape {
 // that lie beyond inputs or outputs are NaN: they must be ignored.
 class ConvCase {
  public:
-  ConvCase(const ConvShape& shape, Dtype x_dtype, Dtype blocks_dtype,
-           Fill fill);
+  ConvCase(const ConvShape& shape, Dtype x_dtype, Dtype blocks_dtype, Fill fill,
+           uint64_t seed = 1);
 
   // As those of Case.
   std::string CheckConv(const std::function<void(const ConvProblem&)>& run,

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "cc/base/round_up.h"
+#include "cc/gpu_check/kernel_cases.h"
 #include "cc/kernels/cuda/kernel_table.h"
 #include "cc/kernels/cuda/matmul.h"
 #include "cc/testing/case.h"
@@ -86,48 +87,6 @@ const SampledMatmulProblem& ProblemOf(const Case& test,
   return test.sampled();
 }
 
-struct BlockSize {
-  int32_t inputs;
-  int32_t outputs;
-};
-constexpr BlockSize kBlockSizes[] = {
-    {8, 8},  {16, 16}, {32, 32}, {64, 64}, {128, 128}, {1, 1},  {5, 7},
-    {8, 16}, {32, 8},  {64, 16}, {24, 40}, {16, 128},  {20, 12}};
-// Around a tile of rows, some of them multiples of 8: features first, lines of
-// x are pieces of 16 bytes then.
-constexpr int64_t kRows[] = {1, 8, 17, 64, 129, 136, 0};
-
-// All layouts, block sizes and rows with what else a problem has changing
-// along, so that each pair of settings meets somewhere.
-std::vector<CaseShape> Shapes() {
-  std::vector<CaseShape> shapes;
-  int turn = 0;
-  for (const LayoutKind& kind : LayoutKinds()) {
-    for (const BlockSize& block : kBlockSizes) {
-      for (int side = 0; side < 4; ++side) {
-        // Beyond the edge now and then, by 8 features, or by one.
-        const int beyond = turn % 5 == 1 ? 1 : (turn % 3 == 1 ? 8 : 0);
-        CaseShape shape{&kind,
-                        std::max(1, block.inputs * 3 - beyond),
-                        std::max(1, block.outputs * 4 - beyond),
-                        block.inputs,
-                        block.outputs,
-                        kRows[turn % std::size(kRows)]};
-        shape.transpose = side & 1;
-        shape.features_first = side & 2;
-        shape.gate = static_cast<GateKind>(turn % 11 < 8 ? 0 : turn % 11 - 8);
-        shape.bias = (turn / 2 + side) % 2;
-        shape.preactivation = turn % 5 == 0;
-        shape.activation =
-            turn % 4 == 0 ? Activation::kRelu : Activation::kNone;
-        shapes.push_back(shape);
-        ++turn;
-      }
-    }
-  }
-  return shapes;
-}
-
 class MatmulKernelTest : public testing::TestWithParam<MatmulKernel> {};
 class SampledMatmulKernelTest
     : public testing::TestWithParam<SampledMatmulKernel> {};
@@ -144,16 +103,15 @@ INSTANTIATE_TEST_SUITE_P(Table, SampledMatmulKernelTest,
                          testing::ValuesIn(SampledMatmulKernels()),
                          NameOfParam<SampledMatmulKernel>);
 
-// Each kernel takes every third shape, beginning with another one than its
-// neighbours in the table do, and these in both orders.
+// The kernel's share of all shapes, each in both orders.
 template <typename Kernel>
 void ExpectExactOnIntegers(const Kernel& kernel,
                            const std::vector<Kernel>& kernels) {
-  size_t start = 0;
-  while (kernels[start].name != kernel.name) ++start;
-  const std::vector<CaseShape> shapes = Shapes();
+  size_t place = 0;
+  while (kernels[place].name != kernel.name) ++place;
+  const std::vector<CaseShape> shapes = CaseShapes();
   int taken = 0;
-  for (size_t i = start % 3; i < shapes.size(); i += 3) {
+  for (size_t i = FirstShape(place); i < shapes.size(); i += kShapesStep) {
     Case test(shapes[i], kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
     if (!Takes(kernel, ProblemOf(test, kernel), kDevice)) continue;
     ++taken;
@@ -173,43 +131,9 @@ TEST_P(SampledMatmulKernelTest, IsExactOnIntegers) {
   ExpectExactOnIntegers(GetParam(), SampledMatmulKernels());
 }
 
-// A problem that a kernel takes, or that it takes but for its gate.
-template <typename Kernel>
-CaseShape ShapeFor(const Kernel& kernel, const LayoutKind& kind, int64_t inputs,
-                   int64_t outputs, int64_t rows) {
-  CaseShape shape{&kind, inputs, outputs, 16, 16, rows};
-  if (kernel.path == Path::kTensor) {
-    shape.transpose = kernel.right_along;
-    shape.features_first = !kernel.left_along;
-  }
-  return shape;
-}
-
-CaseShape ShapeFor(const SampledMatmulKernel& kernel, const LayoutKind& kind,
-                   int64_t inputs, int64_t outputs, int64_t rows) {
-  CaseShape shape{&kind, inputs, outputs, 16, 16, rows};
-  shape.features_first = kernel.path == Path::kTensor && kernel.left_along;
-  return shape;
-}
-
-// How far a result may be off in units of float32's epsilon: TF32 rounds both
-// factors to 2^-11 of themselves.
-template <typename Kernel>
-double Ulps(const Kernel& kernel) {
-  const bool tf32 =
-      kernel.path == Path::kTensor && kernel.x_dtype == Dtype::kFloat32;
-  return tf32 ? std::ldexp(1, 13) : 1;
-}
-
 TEST_P(MatmulKernelTest, ActivationsAreWithinTheirTolerance) {
   const MatmulKernel& kernel = GetParam();
-  for (const Activation activation :
-       {Activation::kNone, Activation::kRelu, Activation::kGelu,
-        Activation::kSilu, Activation::kTanh, Activation::kSigmoid}) {
-    CaseShape shape = ShapeFor(kernel, LayoutKinds()[6], 80, 64, 24);
-    shape.bias = true;
-    shape.preactivation = true;
-    shape.activation = activation;
+  for (const CaseShape& shape : ActivationShapes(kernel)) {
     Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kUniform);
     ASSERT_TRUE(Takes(kernel, test.matmul(), kDevice));
     ASSERT_EQ(Check(&test, kernel, Ulps(kernel)), "");
@@ -221,16 +145,8 @@ constexpr Device kLargeDevice = {80, 108, true};
 
 TEST_P(MatmulKernelTest, AddsUpPartsOfLongColumns) {
   const MatmulKernel& kernel = GetParam();
-  // One target has all of 1200 sources, others a tenth.
-  CaseShape shape = ShapeFor(kernel, LayoutKinds()[7], 1200, 80, 136);
-  shape.bias = true;
-  if (shape.transpose) std::swap(shape.inputs, shape.outputs);
-  const LayoutKind turned = {"skewed_to_inputs",
-                             [](int64_t c, int64_t k, int64_t cs, int64_t ks) {
-                               return LayoutKinds()[7].has(k, c, ks, cs);
-                             }};
-  if (shape.transpose) shape.kind = &turned;
-  Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
+  Case test(LongColumn(kernel), kernel.x_dtype, kernel.blocks_dtype,
+            Fill::kIntegers);
   MatmulPlan plan;
   ASSERT_EQ(PlanMatmulWith(kernel, test.matmul(), kLargeDevice, &plan), "");
   EXPECT_EQ(plan.split_count, CeilDiv(16, kernel.right));
@@ -243,9 +159,8 @@ TEST_P(MatmulKernelTest, AddsUpPartsOfLongColumns) {
 TEST_P(SampledMatmulKernelTest, AddsUpPasses) {
   const SampledMatmulKernel& kernel = GetParam();
   for (const GateKind gate : {GateKind::kNone, GateKind::kMixed}) {
-    CaseShape shape = ShapeFor(kernel, LayoutKinds()[6], 64, 64, 1304);
-    shape.gate = gate;
-    Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kUniform);
+    Case test(ManyRows(kernel, gate), kernel.x_dtype, kernel.blocks_dtype,
+              Fill::kUniform);
     SampledMatmulPlan plan;
     ASSERT_EQ(
         PlanSampledMatmulWith(kernel, test.sampled(), kLargeDevice, &plan), "");
