@@ -190,6 +190,7 @@ NUMPY_ONLY = {
     "_layout_pattern": ["_arguments", "patterns"],
     "_layout_picture": [],
     "_layout_scipy": ["_arguments", "_packed"],
+    "_layout_shards": ["_arguments", "_packed"],
     "_layout_values": ["_arguments", "_packed"],
     "_layout_makers": [
         "_arguments",
@@ -198,6 +199,7 @@ NUMPY_ONLY = {
         "_layout_config",
         "_layout_pattern",
         "_layout_scipy",
+        "_layout_shards",
         "_layout_values",
     ],
     "layout": [
@@ -207,6 +209,7 @@ NUMPY_ONLY = {
         "_layout_makers",
         "_layout_picture",
         "_layout_scipy",
+        "_layout_shards",
         "_layout_values",
     ],
 }

@@ -23,13 +23,14 @@ from tf_blocksparse import (
 )
 from tf_blocksparse.conversion import compact, densify, sparsify
 from tf_blocksparse.inspection import inspect
-from tf_blocksparse.layout import BlockLayout
+from tf_blocksparse.layout import BlockLayout, LayoutShard
 from tf_blocksparse.ops import LayoutTensor, build_info, library_path
 
 __version__ = "0.1.0"
 
 __all__ = [
     "BlockLayout",
+    "LayoutShard",
     "LayoutTensor",
     "__version__",
     "build_info",

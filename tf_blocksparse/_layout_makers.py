@@ -5,7 +5,7 @@ They are the class's base, for the size of the file alone.
 """
 
 import secrets
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from tf_blocksparse import (
     _layout_config,
     _layout_pattern,
     _layout_scipy,
+    _layout_shards,
     _layout_values,
     _packed,
     patterns,
@@ -338,6 +339,38 @@ class LayoutMakers:
             _arguments.features("outputs", outputs, columns, block_size[1]),
         )
         return cls._make(mask, _arguments.sizes(shape, block_size)), blocks
+
+    @classmethod
+    def join(cls, axis: str, layouts: Sequence["BlockLayout"]) -> "BlockLayout":
+        """The layout of weights side by side: the way back from `split`.
+
+        Blocks of the parts are those of the whole in another order, which
+        `split` tells, here of three shards:
+
+            joined = BlockLayout.join(axis, layouts)
+            shards = joined.split(axis, [x.inputs for x in layouts])
+            for shard, part in zip(shards, parts):
+                blocks[shard.block_ids] = part
+
+        with outputs in place of inputs for axis "outputs".
+
+        Args:
+          axis: "outputs" or "inputs", along which they lie side by side.
+          layouts: list of layouts, equal in block size, taps and the other
+            axis; all but the last have whole blocks along `axis`.
+
+        Returns:
+          `BlockLayout` with the sum of their inputs, or outputs.
+
+        Raises:
+          ValueError: if the layouts do not fit together.
+
+        >>> left, right = BlockLayout([[1], [0]], 4), BlockLayout([[1], [1]], 4)
+        >>> BlockLayout.join("outputs", [left, right]).mask.astype(int)
+        array([[1, 1],
+               [0, 1]])
+        """
+        return cls._make(*_layout_shards.join(LayoutMakers, axis, layouts))
 
     @classmethod
     def from_packed(

@@ -3,6 +3,7 @@
 
 import copy
 import math
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import numpy as np
@@ -13,10 +14,12 @@ from tf_blocksparse import (
     _layout_config,
     _layout_picture,
     _layout_scipy,
+    _layout_shards,
     _layout_values,
     _packed,
 )
 from tf_blocksparse._layout_makers import LayoutMakers
+from tf_blocksparse._layout_shards import LayoutShard
 
 
 class BlockLayout(LayoutMakers):
@@ -259,6 +262,52 @@ class BlockLayout(LayoutMakers):
         array([1, 3, 2])
         """
         return _layout_values.transpose(self, blocks)
+
+    def split(
+        self, axis: str, parts: int | Sequence[int]
+    ) -> tuple[LayoutShard, ...]:
+        """Cuts the layout into shards, such as one for each device.
+
+        A shard has all blocks of a run of inputs or outputs. With s.layout as
+        W_s, the blocks at s.block_ids and the features s.features of shard s,
+
+            x W = concatenation over s of x W_s                (axis "outputs")
+            x W = sum over s of x[..., s.features] W_s          (axis "inputs")
+
+        A bias is cut as the outputs are: `bias[s.features]`; of shards of
+        inputs it is added once, to the sum. Blocks of a kernel are cut
+        likewise, with or without taps of their own; a convolution has channels
+        for features.
+
+        Args:
+          axis: "outputs" or "inputs".
+          parts: number of shards, at most the blocks along the axis: the
+            largest has as few blocks as whole rows or columns of blocks allow.
+            Or the features of each shard, all but the last whole blocks.
+
+        Returns:
+          Tuple of `LayoutShard` with `layout`, `features` and `block_ids`, in
+          the order of features. `join` is the way back.
+
+        Raises:
+          ValueError: if an argument is none of these, or there are more parts
+            than blocks along the axis.
+
+        >>> layout = BlockLayout([[1, 1, 0, 1], [1, 1, 0, 0]], 1)
+        >>> blocks = np.arange(5.0).reshape(layout.blocks_shape)
+        >>> x = np.array([[1.0, 2.0]])
+        >>> x @ layout.to_dense(blocks)
+        array([[2., 8., 0., 4.]])
+        >>> shards = layout.split("outputs", 2)
+        >>> [x @ s.layout.to_dense(blocks[s.block_ids]) for s in shards]
+        [array([[2.]]), array([[8., 0., 4.]])]
+        >>> sum(
+        ...     x[:, s.features] @ s.layout.to_dense(blocks[s.block_ids])
+        ...     for s in layout.split("inputs", 2)
+        ... )
+        array([[2., 8., 0., 4.]])
+        """
+        return _layout_shards.split(self, axis, parts)
 
     def to_dense(
         self,
