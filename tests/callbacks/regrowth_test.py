@@ -191,6 +191,19 @@ def test_gradients_that_are_not_finite_move_nothing():
     assert layouts(model) == before
 
 
+def test_regularizers_of_weights_play_no_part():
+    # They have no gradient where no block is.
+    plain, regularized = (make(keras.optimizers.SGD(0.0)) for _ in range(2))
+    for variable in regularized.trainable_variables:
+        variable.regularizer = keras.regularizers.L2(0.1)
+    for model in (plain, regularized):
+        before = layouts(model)
+        fit(model, RigL((X, Y), end_step=99, frequency=6))
+        assert all(a != b for a, b in zip(before, layouts(model), strict=True))
+    assert len(regularized.losses) == len(regularized.trainable_variables)
+    assert layouts(regularized) == layouts(plain)
+
+
 def test_several_steps_at_once():
     model, watch = make("sgd", False, steps_per_execution=4), Watch()
     fit(model, rigl(frequency=6, end_step=90), watch, epochs=2)

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from tf_blocksparse import _arguments, patterns
-from tf_blocksparse.callbacks import _choice
+from tf_blocksparse.callbacks import _choice, _workers
 from tf_blocksparse.callbacks._step_callback import StepCallback, check_built
 from tf_blocksparse.conversion import _criteria
 from tf_blocksparse.layers import _moving
@@ -106,17 +106,12 @@ class Regrowth(StepCallback):
         layers = [*self._moving_layers.values()]
         share = self._fraction_at(step)
         counts = [round(share * layer.layout.nnz) for layer in layers]
-        scores = self._scores(layers, step) if any(counts) else None
-        if scores is None:
+        if not any(counts):
             return
         # All of them, before the first one moves.
-        layouts = [
-            _regrown(path, layer, promised, count)
-            for (path, layer), promised, count in zip(
-                self._moving_layers.items(), scores, counts, strict=True
-            )
-        ]
-        for layer, layout in zip(layers, layouts, strict=True):
+        for layer, layout in zip(
+            layers, self._layouts(layers, counts, step), strict=True
+        ):
             if layout != layer.layout:
                 slots = self._slots_of(layer)
                 source = layer.set_layout(layout)
@@ -124,6 +119,27 @@ class Regrowth(StepCallback):
                     values = slot.variable.numpy()
                     moved = _moving.move(values, source, slot.initial)
                     slot.variable.assign(moved)
+
+    def _layouts(
+        self, layers: list[BlockSparseLayer], counts: list[int], step: int
+    ) -> list[BlockLayout]:
+        """What the layers are to have, on all workers the same."""
+        scores = self._scores(layers, step)
+        layouts = [layer.layout for layer in layers]
+        if scores is not None:
+            layouts = [
+                _regrown(path, layer, promised, count)
+                for (path, layer), promised, count in zip(
+                    self._moving_layers.items(), scores, counts, strict=True
+                )
+            ]
+        own = [layout.packed for layout in layouts]
+        return [
+            _unpacked(packed, layout)
+            for packed, layout in zip(
+                _workers.agreed(self._strategy, own), layouts, strict=True
+            )
+        ]
 
     def _fraction_at(self, step: int) -> float:
         if self.end_step is None:
@@ -140,6 +156,14 @@ def _regrown(
     weights = _criteria.block_scores(blocks, "l2", f"layer {path}")
     inside = patterns.block_diagonal(layout.grid, layer._groups)
     return _choice.regrown(layout, weights, scores, count, inside)
+
+
+def _unpacked(packed: npt.NDArray[Any], own: BlockLayout) -> BlockLayout:
+    """The layout of `packed`, with the sizes of this worker's own."""
+    if np.array_equal(packed, own.packed):
+        return own
+    taps = [] if own.taps is None else [own.taps]
+    return BlockLayout.from_packed(packed, (*taps, *own.shape), own.block_size)
 
 
 def random_scores(shape: tuple[int, ...], *seeds: int) -> Scores:

@@ -7,6 +7,7 @@ from typing import Any
 
 import keras
 import numpy as np
+import tensorflow as tf
 
 from tf_blocksparse import _arguments, _optimizer_slots
 from tf_blocksparse.inspection import _walk
@@ -33,6 +34,7 @@ class StepCallback(keras.callbacks.Callback):
             )
         self.layers = None if layers is None else list(layers)
         self.optimizer: Any = None
+        self._strategy: Any = None
         self._position: int | None = None
         self._has_begun = False
         self._is_first_batch = False
@@ -66,6 +68,9 @@ class StepCallback(keras.callbacks.Callback):
             )
         self.set_model(model)
         self.optimizer = _optimizer_slots.innermost(optimizer)
+        self._strategy = getattr(
+            model, "distribute_strategy", tf.distribute.get_strategy()
+        )
         self._position = self._iterations()
         self._slots = None
         # A model that is built by its first step has no weights yet.

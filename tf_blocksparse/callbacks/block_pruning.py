@@ -8,6 +8,7 @@ import keras
 import numpy as np
 
 from tf_blocksparse import _arguments, schedules
+from tf_blocksparse.callbacks import _workers
 from tf_blocksparse.callbacks._step_callback import StepCallback, check_built
 from tf_blocksparse.conversion import _criteria, _distribution
 from tf_blocksparse.patterns.block_count import keep_count
@@ -222,10 +223,14 @@ class BlockPruning(StepCallback):
             kept = {path: mask.copy() for path, mask in masks.items()}
             for (path, mask), each in zip(masks.items(), ranking, strict=True):
                 kept[path][mask] = each
+        own = [mask & kept[path] for path, mask in masks.items()]
+        open_masks = _workers.agreed(self._strategy, own)
         return {
-            path: mask & kept[path]
-            for path, mask in masks.items()
-            if np.any(mask & ~kept[path])
+            path: is_open
+            for (path, mask), is_open in zip(
+                masks.items(), open_masks, strict=True
+            )
+            if np.any(mask & ~is_open)
         }
 
     def _scores(self, path: str) -> _criteria.Scores:

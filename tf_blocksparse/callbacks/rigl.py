@@ -9,10 +9,15 @@ import keras
 import numpy as np
 import tensorflow as tf
 
+from tf_blocksparse import ops
+from tf_blocksparse.callbacks import _workers
 from tf_blocksparse.callbacks._batches import Batch, Batches
 from tf_blocksparse.callbacks._regrowth import Regrowth, Scores
 from tf_blocksparse.layers import _capture
 from tf_blocksparse.layers._block_sparse_layer import BlockSparseLayer
+
+# The calls of layers in a pass through the model, and their gradients.
+_Pass = list[tuple[_capture.Record, tf.Tensor]]
 
 
 class RigL(Regrowth):
@@ -48,6 +53,10 @@ class RigL(Regrowth):
     `PyDataset`, a function of the step, or a `Dataset` whose order does not
     change. Put it before callbacks that save. In a loop of one's own, call
     `start(model)` first and `step(x, y)` after each training step.
+
+    In a distributed training all replicas, and all workers, move the same
+    blocks: those that the gradient of all of their batches names. Every worker
+    has to call `step`.
 
     Args:
       data: `(x, y)` or `(x, y, sample_weight)` of arrays; a
@@ -155,7 +164,8 @@ class RigL(Regrowth):
 
         Args:
           x: inputs of the model, as those of the step; by default they are
-            drawn from `data`, if they are needed.
+            drawn from `data`, if they are needed. What a distributed dataset
+            gave is taken as a whole.
           y: what the loss compares the outputs with.
           sample_weight: a weight for each row.
 
@@ -186,12 +196,25 @@ class RigL(Regrowth):
         return scores if finite else None
 
     def _gradient_norms(
-        self, layers: list[BlockSparseLayer], x: Any, y: Any, weight: Any
+        self, layers: list[BlockSparseLayer], *batch: Any
     ) -> list[Scores]:
-        # What the pass assigns to variables is forgotten with the scope.
+        passes = [
+            self._pass(*part) for part in _workers.parts(self._strategy, batch)
+        ]
+        return [_norms_of(self._strategy, layer, passes) for layer in layers]
+
+    def _pass(self, x: Any = None, y: Any = None, weight: Any = None) -> _Pass:
+        """Each call of a block-sparse layer, with the gradient of its z."""
+        penalized = [
+            (each, keras.ops.convert_to_tensor(each))
+            for each in self.model.trainable_variables
+            if each.regularizer is not None
+        ]
+        # What the pass assigns to variables is forgotten with the scope, in
+        # which Keras gives a regularizer None unless its variable is given.
         with (
             _eager_functions(),
-            keras.StatelessScope(collect_losses=True),
+            keras.StatelessScope(penalized, collect_losses=True),
             tf.GradientTape() as tape,
             _capture.capture() as records,
         ):
@@ -204,7 +227,7 @@ class RigL(Regrowth):
             [record.z for record in records],
             unconnected_gradients=tf.UnconnectedGradients.ZERO,
         )
-        return [_norms_of(layer, records, gradients) for layer in layers]
+        return list(zip(records, gradients, strict=True))
 
     def _loss_of(self, x: Any, y: Any, outputs: Any, weight: Any) -> Any:
         if self._loss is not None:
@@ -240,17 +263,37 @@ def _eager_functions() -> Iterator[None]:
 
 
 def _norms_of(
-    layer: BlockSparseLayer,
-    records: list[_capture.Record],
-    gradients: list[tf.Tensor],
+    strategy: Any, layer: BlockSparseLayer, passes: list[_Pass]
 ) -> Scores:
-    own = [i for i, each in enumerate(records) if each.layer is layer]
-    if not own:
+    """The norms of the gradient of the losses of all passes, all workers'."""
+    calls = [
+        [
+            (record, gradient)
+            for record, gradient in each
+            if record.layer is layer
+        ]
+        for each in passes
+    ]
+    if not calls[0]:
         raise ValueError(
             f"layer {layer.name}: got no pass through it, expected the model "
             "to call it in training; pass `layers` without it"
         )
-    norms = _capture.gradient_norms(
-        [records[i] for i in own], [gradients[i] for i in own]
-    )
-    return np.asarray(norms)
+    records: list[_capture.Record] = []
+    gradients: list[tf.Tensor] = []
+    # The same call of each pass. Several records add up, as those of rows do.
+    for same in zip(*calls, strict=True):
+        first = same[0][0]
+        xs = [_rows(first.op, record.x) for record, _ in same]
+        dzs = [_rows(first.op, gradient) for _, gradient in same]
+        every_x = _workers.gathered(strategy, xs)
+        records += [first._replace(x=x) for x in every_x]
+        gradients += _workers.gathered(strategy, dzs)
+    return np.asarray(_capture.gradient_norms(records, gradients))
+
+
+def _rows(op: Any, value: tf.Tensor) -> tf.Tensor:
+    """A matrix where rows are alike, so that those of workers fit together."""
+    if op is ops.matmul:
+        return tf.reshape(value, [-1, value.shape[-1]])
+    return value
