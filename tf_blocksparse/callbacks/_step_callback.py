@@ -68,8 +68,11 @@ class StepCallback(keras.callbacks.Callback):
             )
         self.set_model(model)
         self.optimizer = _optimizer_slots.innermost(optimizer)
+        # Of variables, since a layer knows no strategy, while a model does.
         self._strategy = getattr(
-            model, "distribute_strategy", tf.distribute.get_strategy()
+            self.optimizer.iterations.value,
+            "distribute_strategy",
+            tf.distribute.get_strategy(),
         )
         self._position = self._iterations()
         self._slots = None
