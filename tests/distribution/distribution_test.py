@@ -19,8 +19,8 @@ import training
 
 FOLDER = pathlib.Path(__file__).parent
 ROOT = FOLDER.parents[1]
-# Several times what they take on two cores that nothing else uses.
-TIMEOUT = 300
+# Many times what they take, for machines that are busy otherwise.
+TIMEOUT = 600
 
 
 def start(program, folder, name, **environment):
