@@ -60,7 +60,9 @@ def test_spills_and_missing_kernels_are_found(
 def test_nobody_needs_nvcc():
     package = "//cc/kernels/cuda:all"
     targets = bazel("query", package, TF_BLOCKSPARSE_CUDA="0").split()
-    assert "//cc/kernels/cuda:kernels_test" in targets  # by the emulator
+    # By the emulator.
+    assert "//cc/kernels/cuda:kernels_test" in targets
+    assert "//cc/kernels/cuda:conv_test" in targets
     assert "//cc/kernels/cuda:kernels" not in targets
     assert not [name for name in targets if name.endswith("ptxas_test")]
 

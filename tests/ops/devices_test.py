@@ -40,19 +40,23 @@ def kernels(op, device):
     return count
 
 
-@pytest.mark.parametrize("name", ["Matmul", "MatmulFused", "SampledMatmul"])
-def test_products_have_kernels_for_gpus_where_they_are_compiled(name):
+@pytest.mark.parametrize(
+    "name",
+    [
+        "Matmul",
+        "MatmulFused",
+        "SampledMatmul",
+        "Conv",
+        "ConvFused",
+        "ConvSampled",
+    ],
+)
+def test_ops_have_kernels_for_gpus_where_they_are_compiled(name):
     op = f"Blocksparse>{name}"
     assert kernels(op, "CPU") == 6
     assert kernels(op, "GPU") == (
         6 if tf_blocksparse.build_info()["cuda"] else 0
     )
-
-
-@pytest.mark.parametrize("name", ["Conv", "ConvFused", "ConvSampled"])
-def test_convolutions_have_none(name):
-    assert kernels(f"Blocksparse>{name}", "CPU") == 6
-    assert kernels(f"Blocksparse>{name}", "GPU") == 0
 
 
 def test_build_info():

@@ -10,18 +10,40 @@
 namespace blocksparse {
 namespace cuda {
 
-// A number to divide by; powers of two have a shift, others -1.
+// A number to divide by: a division is a multiplication, an addition and a
+// shift (Granlund and Montgomery, "Division by Invariant Integers using
+// Multiplication", 1994, figure 4.1).
 struct Divisor {
   int32_t value = 1;
+  uint32_t factor = 1;
   int32_t shift = 0;
 };
 
 inline Divisor DivisorOf(int32_t value) {
-  Divisor divisor = {value, -1};
-  for (int32_t shift = 0; shift < 31; ++shift) {
-    if (value == int32_t{1} << shift) divisor.shift = shift;
-  }
+  Divisor divisor;
+  divisor.value = value;
+  while ((int64_t{1} << divisor.shift) < value) ++divisor.shift;
+  const uint64_t beyond = (uint64_t{1} << divisor.shift) - value;
+  divisor.factor = static_cast<uint32_t>((beyond << 32) / value + 1);
   return divisor;
+}
+
+// The quotient, on hosts and devices.
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    inline uint32_t DivideUnsigned(uint32_t number, Divisor divisor) {
+  const uint64_t high = (uint64_t{number} * divisor.factor) >> 32;
+  return static_cast<uint32_t>((high + number) >> divisor.shift);
+}
+
+// The same of a number that is not negative.
+#ifdef __CUDACC__
+__host__ __device__
+#endif
+    inline int32_t Divide(int32_t number, Divisor divisor) {
+  return static_cast<int32_t>(
+      DivideUnsigned(static_cast<uint32_t>(number), divisor));
 }
 
 // A tile's share of a product: entries [begin, end) of a target block's view,
@@ -42,14 +64,6 @@ struct Split {
   int32_t first;
   int32_t count;
 };
-
-// The quotient of a number that is not negative, on hosts and devices.
-#ifdef __CUDACC__
-__host__ __device__
-#endif
-    inline int32_t Divide(int32_t number, Divisor divisor) {
-  return divisor.shift >= 0 ? number >> divisor.shift : number / divisor.value;
-}
 
 struct MatmulArguments {
   int64_t rows;

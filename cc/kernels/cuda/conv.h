@@ -23,13 +23,15 @@ struct ConvSampledKernel;
 struct ConvPlan {
   const ConvKernel* kernel = nullptr;  // null: a product
   MatmulPlan product;                  // of all pixels, see conv_product.h
-  // Phases, taps, tasks, splits and entries, to be copied to the GPU.
+  // Taps, phases, tasks, splits and entries, to be copied to the GPU.
   std::vector<int32_t> table;
   int64_t task_count = 0;
   int64_t split_count = 0;
-  int64_t row_tiles = 0;   // of the phase that has most
-  bool fill = false;       // y has pixels that no tap meets
-  int64_t taps_begin = 0;  // in the table; phases are its first numbers
+  int64_t row_tiles = 0;               // of the phase that has most
+  bool fill = false;                   // y has pixels that no tap meets
+  int32_t source_step[kSpatial] = {};  // see ConvArguments
+  int32_t target_step[kSpatial] = {};
+  int64_t phases_begin = 0;  // in the table; taps are its first numbers
   int64_t tasks_begin = 0;
   int64_t splits_begin = 0;
   int64_t entries_begin = 0;

@@ -34,18 +34,26 @@ constexpr Dtype DtypeOf<Float16>() {
 constexpr int kMatmulLeft = 128;
 constexpr int kSampledLeft = 64;
 
-template <typename Config>
-MatmulKernel MatmulRow(const char* name) {
-  MatmulKernel row;
+// A row without its launches.
+template <typename Row, typename Config>
+Row DescribedRow(const char* name, Dtype blocks_dtype) {
+  Row row;
   row.name = name;
   row.path = Config::kPath;
   row.x_dtype = DtypeOf<typename Config::Left>();
-  row.blocks_dtype = DtypeOf<typename Config::Right>();
+  row.blocks_dtype = blocks_dtype;
   row.left = Config::kLeft;
   row.right = Config::kRight;
   row.left_along = Config::kLeftAlong;
   row.right_along = Config::kRightAlong;
   row.sum_size = sizeof(typename Config::Sum);
+  return row;
+}
+
+template <typename Config>
+MatmulKernel MatmulRow(const char* name) {
+  auto row = DescribedRow<MatmulKernel, Config>(
+      name, DtypeOf<typename Config::Right>());
   row.run = [](const MatmulArguments& arguments, int64_t blocks, void* stream) {
     return Launch(MatmulTiles<Config>, blocks, Config::kThreads,
                   Tile<Config>::kSharedBytes, stream, arguments);
@@ -60,16 +68,7 @@ MatmulKernel MatmulRow(const char* name) {
 
 template <typename Config, typename Blocks>
 SampledMatmulKernel SampledMatmulRow(const char* name) {
-  SampledMatmulKernel row;
-  row.name = name;
-  row.path = Config::kPath;
-  row.x_dtype = DtypeOf<typename Config::Left>();
-  row.blocks_dtype = DtypeOf<Blocks>();
-  row.left = Config::kLeft;
-  row.right = Config::kRight;
-  row.left_along = Config::kLeftAlong;
-  row.right_along = Config::kRightAlong;
-  row.sum_size = sizeof(typename Config::Sum);
+  auto row = DescribedRow<SampledMatmulKernel, Config>(name, DtypeOf<Blocks>());
   row.run = [](const SampledMatmulArguments& arguments, int64_t blocks,
                void* stream) {
     return Launch(SampledMatmulTiles<Config, Blocks>, blocks, Config::kThreads,

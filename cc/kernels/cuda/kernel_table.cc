@@ -1,6 +1,8 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 #include "cc/kernels/cuda/kernel_table.h"
 
+#include "cc/kernels/cuda/takes.h"
+
 namespace blocksparse {
 namespace cuda {
 namespace {
@@ -23,27 +25,11 @@ const Tables& AllTables() {
   return *tables;
 }
 
-constexpr int64_t kBytesAtOnce = 16;
-
-bool IsAligned(const void* pointer) {
-  return reinterpret_cast<uintptr_t>(pointer) % kBytesAtOnce == 0;
-}
-
-// Whether loads of 16 bytes never reach from one block, or from one line of an
-// operand, into the next, nor beyond the last feature.
-bool HasPieces(Dtype dtype, const Layout& layout, bool features_first,
-               int64_t rows) {
-  const int64_t piece = kBytesAtOnce / SizeOf(dtype);
-  return layout.block_inputs % piece == 0 &&
-         layout.block_outputs % piece == 0 && layout.inputs % piece == 0 &&
-         layout.outputs % piece == 0 && (!features_first || rows % piece == 0);
-}
-
-// What asks for a device, or a user's consent.
-bool IsAllowed(Path path, Dtype dtype, const Device& device) {
-  if (path != Path::kTensor) return true;
-  return device.capability >= 80 &&
-         (dtype != Dtype::kFloat32 || device.tensor_float_32);
+// With features first, whether a line of an operand is such pieces.
+template <typename Problem>
+bool HasPiecesOfRows(const Problem& problem) {
+  return !problem.features_first ||
+         problem.rows % PieceOf(problem.x_dtype) == 0;
 }
 
 }  // namespace
@@ -56,11 +42,7 @@ const std::vector<SampledMatmulKernel>& SampledMatmulKernels() {
 
 bool Takes(const MatmulKernel& kernel, const MatmulProblem& problem,
            const Device& device) {
-  if (kernel.x_dtype != problem.x_dtype ||
-      kernel.blocks_dtype != problem.blocks_dtype ||
-      !IsAllowed(kernel.path, problem.x_dtype, device)) {
-    return false;
-  }
+  if (!HasTypes(kernel, problem, device)) return false;
   if (kernel.path == Path::kElements) return true;
   if (kernel.path == Path::kTensor &&
       // A gate multiplies in the type of sums, which tensor cores' operands are
@@ -70,25 +52,21 @@ bool Takes(const MatmulKernel& kernel, const MatmulProblem& problem,
     return false;
   }
   return IsAligned(problem.x) && IsAligned(problem.blocks) &&
-         HasPieces(problem.x_dtype, problem.layout, problem.features_first,
-                   problem.rows);
+         HasPieces(problem.x_dtype, problem.layout, problem.layout.inputs) &&
+         HasPiecesOfRows(problem);
 }
 
 bool Takes(const SampledMatmulKernel& kernel,
            const SampledMatmulProblem& problem, const Device& device) {
-  if (kernel.x_dtype != problem.x_dtype ||
-      kernel.blocks_dtype != problem.blocks_dtype ||
-      !IsAllowed(kernel.path, problem.x_dtype, device)) {
-    return false;
-  }
+  if (!HasTypes(kernel, problem, device)) return false;
   if (kernel.path == Path::kElements) return true;
   if (kernel.path == Path::kTensor &&
       kernel.left_along != problem.features_first) {
     return false;
   }
   return IsAligned(problem.a) && IsAligned(problem.b) &&
-         HasPieces(problem.x_dtype, problem.layout, problem.features_first,
-                   problem.rows);
+         HasPieces(problem.x_dtype, problem.layout, problem.layout.inputs) &&
+         HasPiecesOfRows(problem);
 }
 
 }  // namespace cuda

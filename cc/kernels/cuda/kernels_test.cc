@@ -17,6 +17,7 @@
 #include "cc/kernels/cuda/matmul.h"
 #include "cc/testing/case.h"
 #include "cc/testing/cuda_emulator.h"
+#include "cc/testing/device_memory.h"
 
 namespace blocksparse {
 namespace cuda {
@@ -28,24 +29,13 @@ using emulator::Order;
 constexpr Device kDevice = {80, 2, true};
 constexpr Order kOrders[] = {Order::kTogether, Order::kAhead};
 
-// Memory that begins as aligned as the GPU's, and ends at a guard page.
-class Scratch {
- public:
-  explicit Scratch(size_t bytes)
-      : buffer_(RoundUp(static_cast<int64_t>(bytes), kScratchAlignment)) {}
-  void* data() const { return buffer_.data(); }
-
- private:
-  GuardedBuffer buffer_;
-};
-
 // Both return what went wrong.
 std::string RunWith(const MatmulKernel& kernel, const MatmulProblem& problem,
                     const Device& device = kDevice) {
   MatmulPlan plan;
   std::string error = PlanMatmulWith(kernel, problem, device, &plan);
   if (!error.empty()) return error;
-  const Scratch scratch(plan.scratch_bytes);
+  const DeviceMemory scratch(plan.scratch_bytes);
   return RunMatmul(problem, plan, scratch.data(), nullptr);
 }
 
@@ -55,7 +45,7 @@ std::string RunWith(const SampledMatmulKernel& kernel,
   SampledMatmulPlan plan;
   std::string error = PlanSampledMatmulWith(kernel, problem, device, &plan);
   if (!error.empty()) return error;
-  const Scratch scratch(plan.scratch_bytes);
+  const DeviceMemory scratch(plan.scratch_bytes);
   return RunSampledMatmul(problem, plan, scratch.data(), nullptr);
 }
 

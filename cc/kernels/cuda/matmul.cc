@@ -2,7 +2,6 @@
 #include "cc/kernels/cuda/matmul.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "cc/base/round_up.h"
 #include "cc/kernels/cuda/kernel_table.h"
@@ -11,20 +10,6 @@
 namespace blocksparse {
 namespace cuda {
 namespace {
-
-// Below this depth, a part of a tile costs more to write and to add up than it
-// gains: its sums are as much memory as so much of x, in 16 bits.
-constexpr int64_t kLeastDepth = 512;
-
-// About as many entries as a task has at most: its share of what keeps the GPU
-// busy.
-int64_t LongTask(const LayoutView& view, int64_t block, int64_t tiles,
-                 const Device& device) {
-  const int64_t share = view.nnz * block * tiles / BlocksToFill(device);
-  // A task, half as long again at most, counts its depth in 32 bits.
-  constexpr int64_t kMostDepth = std::numeric_limits<int32_t>::max() / 2;
-  return std::min(std::max(kLeastDepth, share), kMostDepth) / block;
-}
 
 struct Tasks {
   std::vector<MatmulTask> tasks;
@@ -41,9 +26,7 @@ Tasks CutTasks(const LayoutView& view, int32_t target_block, int32_t right,
     const auto target = static_cast<int32_t>(t);
     const int64_t begin = view.splits[t];
     const int64_t count = view.splits[t + 1] - begin;
-    // To the nearest: one that is a little longer is better than one more.
-    const int64_t parts =
-        std::max<int64_t>(1, (count + long_task / 2) / long_task);
+    const int64_t parts = PartsOf(count, long_task);
     for (int32_t offset = 0; offset < target_block; offset += right) {
       if (parts > 1) {
         cut.splits.push_back(
@@ -93,8 +76,9 @@ std::string PlanMatmulWith(const MatmulKernel& kernel,
   plan->kernel = &kernel;
   plan->row_tiles = CeilDiv(problem.rows, kernel.left);
   const int64_t tiles = plan->row_tiles * CeilDiv(target_block, kernel.right);
-  const Tasks cut = CutTasks(view, target_block, kernel.right,
-                             LongTask(view, source_block, tiles, device));
+  const int64_t longest = LongestDepth(view.nnz * source_block, tiles, device);
+  const Tasks cut =
+      CutTasks(view, target_block, kernel.right, longest / source_block);
   plan->task_count = static_cast<int64_t>(cut.tasks.size());
   plan->split_count = static_cast<int64_t>(cut.splits.size());
   Append(cut.tasks.data(), plan->task_count, &plan->table);
@@ -103,9 +87,7 @@ std::string PlanMatmulWith(const MatmulKernel& kernel,
   plan->index_begin = Append(view.index, view.nnz, &plan->table);
   plan->block_id_begin = Append(
       view.block_id, view.block_id == nullptr ? 0 : view.nnz, &plan->table);
-  plan->parts_begin =
-      RoundUp(static_cast<int64_t>(plan->table.size() * sizeof(int32_t)),
-              kScratchAlignment);
+  plan->parts_begin = PartsBegin(plan->table);
   plan->scratch_bytes = plan->parts_begin + cut.parts * plan->row_tiles *
                                                 kernel.left * kernel.right *
                                                 kernel.sum_size;
@@ -143,17 +125,9 @@ std::string RunMatmul(const MatmulProblem& problem, const MatmulPlan& plan,
   arguments.task_count = static_cast<int32_t>(plan.task_count);
   arguments.row_tiles = static_cast<int32_t>(plan.row_tiles);
   if (plan.row_tiles == 0) return std::string();  // no rows, nothing to do
-  std::string error =
-      CopyTable(plan.table.data(), plan.table.size(), scratch, stream);
-  if (error.empty()) {
-    error =
-        plan.kernel->run(arguments, plan.row_tiles * plan.task_count, stream);
-  }
-  if (error.empty() && plan.split_count > 0) {
-    error =
-        plan.kernel->join(arguments, plan.row_tiles * plan.split_count, stream);
-  }
-  return error;
+  return LaunchTiles(*plan.kernel, arguments, plan,
+                     plan.row_tiles * plan.task_count,
+                     plan.row_tiles * plan.split_count, scratch, stream);
 }
 
 }  // namespace cuda

@@ -9,10 +9,10 @@
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CUDA_MATMUL_KERNEL_CU_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CUDA_MATMUL_KERNEL_CU_H_
 
-#include "cc/kernels/cuda/activation.cu.h"
 #include "cc/kernels/cuda/arguments.h"
 #include "cc/kernels/cuda/config.h"
 #include "cc/kernels/cuda/device.cu.h"
+#include "cc/kernels/cuda/output.cu.h"
 #include "cc/kernels/cuda/tile.cu.h"
 
 namespace blocksparse {
@@ -20,6 +20,9 @@ namespace cuda {
 
 // What is at a depth of a task.
 struct Source {
+  using Arguments = MatmulArguments;
+  using Task = MatmulTask;
+
   int64_t block;    // which of `blocks`
   int64_t feature;  // of x
   int32_t within;   // its place in the block
@@ -67,96 +70,22 @@ struct MatmulLeft {
   }
 };
 
-// The blocks of a target: [depth, output].
-template <typename T_>
-struct MatmulRight {
-  using T = T_;
+// Where rows are in y.
+struct MatmulRows {
+  using Arguments = MatmulArguments;
 
-  const MatmulArguments& p;
-  const MatmulTask& task;
-
-  __device__ __forceinline__ const T* base() const {
-    return static_cast<const T*>(p.blocks);
-  }
-  __device__ __forceinline__ bool along() const { return p.transpose; }
-  template <typename Sum>
-  __device__ __forceinline__ const T* At(int depth, int side,
-                                         Sum* scale) const {
-    *scale = 1;
-    const int32_t target = task.offset + side;
-    Source source;
-    if (target >= p.target_block || !source.Find(p, task, depth)) {
-      return nullptr;
-    }
-    *scale = source.gate;
-    const int32_t row = p.transpose ? target : source.within;
-    const int32_t column = p.transpose ? source.within : target;
-    const int64_t size = int64_t{p.source_block.value} * p.target_block;
-    return base() + source.block * size + row * p.block_outputs + column;
-  }
-};
-
-// Sums on their way to y, or to the parts that are added up later.
-template <typename T, typename Sum>
-struct MatmulFinish {
   const MatmulArguments& p;
   int64_t first_row;
-  int64_t target;  // block
-  int32_t offset;
-  Sum* parts;  // of this tile, or null
-  int32_t right_size;
 
-  // Whether neighbours along the left side are neighbours in memory.
-  __device__ __forceinline__ bool left_first() const {
-    return parts == nullptr && p.features_first;
+  __device__ __forceinline__ bool features_first() const {
+    return p.features_first;
   }
-
-  __device__ __forceinline__ void operator()(int left, int right,
-                                             Sum sum) const {
-    if (parts != nullptr) {
-      parts[left * right_size + right] = sum;
-      return;
-    }
+  // The place of a feature of a tile's row; -1 if there is no such row.
+  __device__ __forceinline__ int64_t At(int left, int64_t feature) const {
     const int64_t row = first_row + left;
-    const int64_t feature = target * p.target_block + offset + right;
-    if (row >= p.rows || offset + right >= p.target_block ||
-        feature >= p.target_features) {
-      return;
-    }
-    const int64_t at = p.features_first ? feature * p.rows + row
-                                        : row * p.target_features + feature;
-    if (p.bias != nullptr) {
-      sum += ToSum<Sum>(static_cast<const T*>(p.bias)[feature]);
-    }
-    if (p.preactivation != nullptr) {
-      static_cast<T*>(p.preactivation)[at] = FromSum<T>(sum);
-    }
-    static_cast<T*>(p.y)[at] = FromSum<T>(Activate(sum, p.activation));
-  }
-};
-
-// Which tile of rows and which task a block of threads has. Up to as many tiles
-// of rows take turns at a task's blocks before the next ones do: their x, which
-// the next tasks read again, fits the second-level cache.
-constexpr int32_t kRowTilesTogether = 8;
-
-struct MatmulPlace {
-  int32_t task;
-  int32_t row_tile;
-
-  __device__ __forceinline__ explicit MatmulPlace(const MatmulArguments& p) {
-    const int32_t most = Least(kRowTilesTogether, p.row_tiles);
-    const int32_t group = BlockIndex() / (most * p.task_count);
-    const int32_t first = group * most;
-    const int32_t together = Least(most, p.row_tiles - first);
-    const int32_t within = BlockIndex() - first * p.task_count;
-    task = within / together;
-    row_tile = first + within % together;
-  }
-
- private:
-  static __device__ __forceinline__ int32_t Least(int32_t a, int32_t b) {
-    return a < b ? a : b;
+    if (row >= p.rows) return -1;
+    return p.features_first ? feature * p.rows + row
+                            : row * p.target_features + feature;
   }
 };
 
@@ -165,20 +94,21 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
     MatmulTiles(const MatmulArguments p) {
   using Sum = typename Config::Sum;
   constexpr int64_t kTile = Config::kLeft * Config::kRight;
-  const MatmulPlace place(p);
+  const TilePlace place(p);
   const MatmulTask task = p.tasks[place.task];
   const int64_t first_row = int64_t{place.row_tile} * Config::kLeft;
   Tile<Config> tile;
   tile.Accumulate(MatmulLeft<typename Config::Left>{p, task, first_row},
-                  MatmulRight<typename Config::Right>{p, task},
+                  BlocksRight<typename Config::Right, Source>{p, task},
                   (task.end - task.begin) * p.source_block.value);
   Sum* parts = nullptr;
   if (task.part >= 0) {
     parts = static_cast<Sum*>(p.parts) +
             (int64_t{task.part} * p.row_tiles + place.row_tile) * kTile;
   }
-  tile.ForEach(MatmulFinish<typename Config::Left, Sum>{
-      p, first_row, task.target, task.offset, parts, Config::kRight});
+  const MatmulRows rows{p, first_row};
+  tile.ForEach(OutputFinish<typename Config::Left, Sum, MatmulRows>{
+      p, rows, task.target, task.offset, parts, Config::kRight});
 }
 
 // Adds up the parts of split tiles, the first one first: a block of threads for
@@ -192,13 +122,9 @@ __global__ void __launch_bounds__(Config::kThreads)
   const int32_t row_tile = BlockIndex() % p.row_tiles;
   const Sum* parts = static_cast<const Sum*>(p.parts) +
                      (int64_t{split.first} * p.row_tiles + row_tile) * kTile;
-  const MatmulFinish<typename Config::Left, Sum> finish{
-      p,
-      int64_t{row_tile} * Config::kLeft,
-      split.target,
-      split.offset,
-      nullptr,
-      Config::kRight};
+  const MatmulRows rows{p, int64_t{row_tile} * Config::kLeft};
+  const OutputFinish<typename Config::Left, Sum, MatmulRows> finish{
+      p, rows, split.target, split.offset, nullptr, Config::kRight};
   JoinParts<Config>(parts, split.count, p.row_tiles * kTile, finish);
 }
 

@@ -3,6 +3,8 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -107,6 +109,29 @@ TEST(ChoiceTest, NamesWhatThereIsNoKernelFor) {
             "8), device GPU); cast one of them");
   SampledMatmulPlan sampled;
   EXPECT_NE(PlanSampledMatmul(test.sampled(), kAmpere, &sampled), "");
+}
+
+TEST(DivisorTest, DividesAsTheProcessorDoes) {
+  std::mt19937 random;  // the same numbers everywhere
+  std::vector<int32_t> values = {1, 2, 3, 5, 7, 9, 27, 224, 1 << 30, INT32_MAX};
+  for (int i = 0; i < 300; ++i) {
+    values.push_back(static_cast<int32_t>(random() % INT32_MAX) >> (i % 31) |
+                     1);
+  }
+  for (const int32_t value : values) {
+    const Divisor divisor = DivisorOf(value);
+    const auto unsigned_value = static_cast<uint32_t>(value);
+    for (int i = 0; i < 300; ++i) {
+      // Around a multiple, and anywhere.
+      const uint32_t multiple = random() / unsigned_value * unsigned_value;
+      for (const uint32_t number :
+           {multiple, multiple - 1, multiple + unsigned_value - 1,
+            static_cast<uint32_t>(random()), UINT32_MAX}) {
+        ASSERT_EQ(DivideUnsigned(number, divisor), number / unsigned_value)
+            << number << " by " << value;
+      }
+    }
+  }
 }
 
 // A problem of any size, without its memory.

@@ -20,8 +20,8 @@ struct Pass {
   int64_t begin;
   int64_t end;
 
-  __device__ __forceinline__ Pass(const SampledMatmulArguments& p,
-                                  int32_t pass) {
+  template <typename Arguments>
+  __device__ __forceinline__ Pass(const Arguments& p, int32_t pass) {
     begin = pass * p.pass_rows;
     end = begin + p.pass_rows < p.rows ? begin + p.pass_rows : p.rows;
   }

@@ -3,6 +3,7 @@
 
 #include "cc/base/message.h"
 #include "cc/kernels/cpu/conv.h"
+#include "cc/tf/kernels/gpu.h"
 #include "tensorflow/core/platform/errors.h"
 
 namespace blocksparse {
@@ -105,6 +106,9 @@ absl::Status ConvBaseOp::Run(OpKernelContext* ctx,
   const int64_t y_pixels =
       problem.adjoint ? geometry.fine_pixels() : geometry.coarse_pixels();
   if (geometry.batch == 0 || y_pixels == 0) return absl::OkStatus();
+#ifdef TF_BLOCKSPARSE_CUDA
+  if (on_gpu()) return RunOnGpu(ctx, problem);
+#endif
   return PlanAndRun(ctx, problem, PlanConv, RunConv);
 }
 

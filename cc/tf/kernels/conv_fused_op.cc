@@ -29,16 +29,19 @@ class ConvFusedOp : public ConvBaseOp {
   Epilogue epilogue_;
 };
 
-#define REGISTER_CONV_FUSED(TX, TB)                           \
-  REGISTER_KERNEL_BUILDER(Name("Blocksparse>ConvFused")       \
-                              .Device(tensorflow::DEVICE_CPU) \
-                              .TypeConstraint<TX>("Tx")       \
-                              .TypeConstraint<TB>("Tb")       \
-                              .HostMemory("layout")           \
-                              .HostMemory("out_spatial"),     \
+#define REGISTER_ON(DEVICE, TX, TB)                       \
+  REGISTER_KERNEL_BUILDER(Name("Blocksparse>ConvFused")   \
+                              .Device(tensorflow::DEVICE) \
+                              .TypeConstraint<TX>("Tx")   \
+                              .TypeConstraint<TB>("Tb")   \
+                              .HostMemory("layout")       \
+                              .HostMemory("out_spatial"), \
                           ConvFusedOp);
+#define REGISTER_CONV_FUSED(TX, TB) \
+  BLOCKSPARSE_FOR_EACH_DEVICE(REGISTER_ON, TX, TB)
 BLOCKSPARSE_FOR_EACH_DTYPES(REGISTER_CONV_FUSED)
 #undef REGISTER_CONV_FUSED
+#undef REGISTER_ON
 
 }  // namespace
 }  // namespace blocksparse

@@ -24,16 +24,18 @@ class ConvOp : public ConvBaseOp {
   }
 };
 
-#define REGISTER_CONV(TX, TB)                                 \
-  REGISTER_KERNEL_BUILDER(Name("Blocksparse>Conv")            \
-                              .Device(tensorflow::DEVICE_CPU) \
-                              .TypeConstraint<TX>("Tx")       \
-                              .TypeConstraint<TB>("Tb")       \
-                              .HostMemory("layout")           \
-                              .HostMemory("out_spatial"),     \
+#define REGISTER_ON(DEVICE, TX, TB)                       \
+  REGISTER_KERNEL_BUILDER(Name("Blocksparse>Conv")        \
+                              .Device(tensorflow::DEVICE) \
+                              .TypeConstraint<TX>("Tx")   \
+                              .TypeConstraint<TB>("Tb")   \
+                              .HostMemory("layout")       \
+                              .HostMemory("out_spatial"), \
                           ConvOp);
+#define REGISTER_CONV(TX, TB) BLOCKSPARSE_FOR_EACH_DEVICE(REGISTER_ON, TX, TB)
 BLOCKSPARSE_FOR_EACH_DTYPES(REGISTER_CONV)
 #undef REGISTER_CONV
+#undef REGISTER_ON
 
 }  // namespace
 }  // namespace blocksparse

@@ -5,6 +5,7 @@
 #include "cc/kernels/cpu/conv.h"
 #include "cc/kernels/problem.h"
 #include "cc/tf/kernels/dtypes.h"
+#include "cc/tf/kernels/gpu.h"
 #include "cc/tf/kernels/pixels_op.h"
 #include "tensorflow/core/platform/errors.h"
 
@@ -34,12 +35,7 @@ class ConvSampledOp : public PixelsOp {
     Tensor* blocks = nullptr;
     OP_REQUIRES_OK(ctx, ctx->allocate_output(0, shape, &blocks));
     problem.blocks = blocks->data();
-    const ConvGeometry& geometry = problem.geometry;
-    if (geometry.batch == 0 || geometry.coarse_pixels() == 0) {
-      std::memset(problem.blocks, 0, blocks->TotalBytes());
-      return;
-    }
-    OP_REQUIRES_OK(ctx, Run(ctx, problem));
+    OP_REQUIRES_OK(ctx, Run(ctx, problem, blocks->TotalBytes()));
   }
 
  private:
@@ -69,24 +65,36 @@ class ConvSampledOp : public PixelsOp {
     return absl::OkStatus();
   }
 
-  absl::Status Run(OpKernelContext* ctx,
-                   const ConvSampledProblem& problem) const {
+  absl::Status Run(OpKernelContext* ctx, const ConvSampledProblem& problem,
+                   size_t blocks_bytes) const {
     if (problem.layout.nnz == 0) return absl::OkStatus();
+#ifdef TF_BLOCKSPARSE_CUDA
+    // Zeros, too, are for the GPU to write.
+    if (on_gpu()) return RunOnGpu(ctx, problem);
+#endif
+    const ConvGeometry& geometry = problem.geometry;
+    if (geometry.batch == 0 || geometry.coarse_pixels() == 0) {
+      std::memset(problem.blocks, 0, blocks_bytes);
+      return absl::OkStatus();
+    }
     return PlanAndRun(ctx, problem, PlanConvSampled, RunConvSampled);
   }
 
   std::vector<int64_t> block_size_;
 };
 
-#define REGISTER_CONV_SAMPLED(TX, TB)                         \
-  REGISTER_KERNEL_BUILDER(Name("Blocksparse>ConvSampled")     \
-                              .Device(tensorflow::DEVICE_CPU) \
-                              .TypeConstraint<TX>("Tx")       \
-                              .TypeConstraint<TB>("Tb")       \
-                              .HostMemory("layout"),          \
+#define REGISTER_ON(DEVICE, TX, TB)                       \
+  REGISTER_KERNEL_BUILDER(Name("Blocksparse>ConvSampled") \
+                              .Device(tensorflow::DEVICE) \
+                              .TypeConstraint<TX>("Tx")   \
+                              .TypeConstraint<TB>("Tb")   \
+                              .HostMemory("layout"),      \
                           ConvSampledOp);
+#define REGISTER_CONV_SAMPLED(TX, TB) \
+  BLOCKSPARSE_FOR_EACH_DEVICE(REGISTER_ON, TX, TB)
 BLOCKSPARSE_FOR_EACH_DTYPES(REGISTER_CONV_SAMPLED)
 #undef REGISTER_CONV_SAMPLED
+#undef REGISTER_ON
 
 }  // namespace
 }  // namespace blocksparse

@@ -3,6 +3,7 @@
 
 #include <string>
 
+#include "cc/kernels/cuda/conv.h"
 #include "cc/kernels/cuda/find_device.h"
 #include "cc/kernels/cuda/matmul.h"
 #include "tensorflow/core/framework/device_base.h"
@@ -61,6 +62,14 @@ absl::Status RunOnGpu(OpKernelContext* ctx,
                       const SampledMatmulProblem& problem) {
   return PlanAndRun(ctx, problem, cuda::PlanSampledMatmul,
                     cuda::RunSampledMatmul);
+}
+
+absl::Status RunOnGpu(OpKernelContext* ctx, const ConvProblem& problem) {
+  return PlanAndRun(ctx, problem, cuda::PlanConv, cuda::RunConv);
+}
+
+absl::Status RunOnGpu(OpKernelContext* ctx, const ConvSampledProblem& problem) {
+  return PlanAndRun(ctx, problem, cuda::PlanConvSampled, cuda::RunConvSampled);
 }
 
 }  // namespace blocksparse

@@ -1,5 +1,5 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-// Products on the GPU of an OpKernel's context.
+// Products and convolutions on the GPU of an OpKernel's context.
 #ifndef TF_BLOCKSPARSE_CC_TF_KERNELS_GPU_H_
 #define TF_BLOCKSPARSE_CC_TF_KERNELS_GPU_H_
 
@@ -14,6 +14,10 @@ absl::Status RunOnGpu(tensorflow::OpKernelContext* ctx,
                       const MatmulProblem& problem);
 absl::Status RunOnGpu(tensorflow::OpKernelContext* ctx,
                       const SampledMatmulProblem& problem);
+absl::Status RunOnGpu(tensorflow::OpKernelContext* ctx,
+                      const ConvProblem& problem);
+absl::Status RunOnGpu(tensorflow::OpKernelContext* ctx,
+                      const ConvSampledProblem& problem);
 
 }  // namespace blocksparse
 
