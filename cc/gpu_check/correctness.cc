@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "cc/base/message.h"
+#include "cc/gpu_check/conv_products.h"
 #include "cc/gpu_check/mirror.h"
 #include "cc/gpu_check/products.h"
 
@@ -52,12 +53,11 @@ class Checker {
       : device_(device), options_(options), report_(report), mirror_(mirror) {}
 
   void CheckAll() {
-    const std::vector<Shape> shapes = Product::Shapes();
     size_t place = 0;
     for (const auto& kernel : Product::Kernels()) {
-      CheckKernel(kernel, shapes, place++);
+      CheckKernel(kernel, place++);
     }
-    for (const Types& types : AllTypes<Product>()) CheckChosen(types, shapes);
+    for (const Types& types : AllTypes<Product>()) CheckChosen(types);
   }
 
  private:
@@ -66,8 +66,7 @@ class Checker {
     found_.kernel = name;
   }
 
-  void CheckKernel(const typename Product::Kernel& kernel,
-                   const std::vector<Shape>& shapes, size_t place) {
+  void CheckKernel(const typename Product::Kernel& kernel, size_t place) {
     if (!IsAsked(kernel.name, options_)) return;
     Device device = device_;
     device.tensor_float_32 = true;
@@ -79,22 +78,24 @@ class Checker {
     };
     Begin(kernel.name);
     const Types types = {kernel.x_dtype, kernel.blocks_dtype};
-    for (size_t i = FirstShape(place); i < shapes.size();
-         i += kShapesStep * options_.step) {
+    const std::vector<Shape> shapes = Product::ExactShapes(kernel, place);
+    for (size_t i = 0; i < shapes.size(); i += options_.step) {
       CheckCase(shapes[i], types, Fill::kIntegers, 0, takes, plan);
     }
-    for (const Shape& shape : Product::OwnShapes(kernel)) {
-      CheckCase(shape, types, Fill::kUniform, Ulps(kernel), takes, plan);
+    const std::vector<Shape> own = Product::OwnShapes(kernel);
+    for (size_t i = 0; i < own.size(); i += options_.step) {
+      CheckCase(own[i], types, Fill::kUniform, Ulps(kernel), takes, plan);
     }
     if (found_.cases > 0) report_(found_);
   }
 
   // Whatever kernel the library chooses, with TF32 and without.
-  void CheckChosen(const Types& types, const std::vector<Shape>& shapes) {
+  void CheckChosen(const Types& types) {
     const std::string name = ChosenName<Product>(types);
     if (!IsAsked(name, options_)) return;
     Begin(name);
-    for (size_t i = 0; i < shapes.size(); i += kShapesStep * options_.step) {
+    const std::vector<Shape> shapes = Product::ChosenShapes();
+    for (size_t i = 0; i < shapes.size(); i += options_.step) {
       Device device = device_;
       device.tensor_float_32 = i % 2 == 0;
       CheckCase(
@@ -167,10 +168,13 @@ void CheckKernels(const Device& device, const CorrectnessOptions& options,
   Mirror mirror(kMirrorBytes);
   Checker<MatmulProduct>(device, options, report, &mirror).CheckAll();
   Checker<SampledMatmulProduct>(device, options, report, &mirror).CheckAll();
+  Checker<ConvProduct>(device, options, report, &mirror).CheckAll();
+  Checker<ConvSampledProduct>(device, options, report, &mirror).CheckAll();
 }
 
 int64_t CountKernels(const CorrectnessOptions& options) {
-  return Count<MatmulProduct>(options) + Count<SampledMatmulProduct>(options);
+  return Count<MatmulProduct>(options) + Count<SampledMatmulProduct>(options) +
+         Count<ConvProduct>(options) + Count<ConvSampledProduct>(options);
 }
 
 }  // namespace cuda

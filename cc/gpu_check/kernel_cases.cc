@@ -33,8 +33,6 @@ const LayoutKind& SkewedToInputs() {
   return *kind;
 }
 
-}  // namespace
-
 std::vector<CaseShape> CaseShapes() {
   std::vector<CaseShape> shapes;
   int turn = 0;
@@ -62,6 +60,18 @@ std::vector<CaseShape> CaseShapes() {
     }
   }
   return shapes;
+}
+
+}  // namespace
+
+std::vector<CaseShape> CaseShapesOf(size_t place) {
+  constexpr size_t kEvery = 3;
+  const std::vector<CaseShape> shapes = CaseShapes();
+  std::vector<CaseShape> share;
+  for (size_t i = place % kEvery; i < shapes.size(); i += kEvery) {
+    share.push_back(shapes[i]);
+  }
+  return share;
 }
 
 CaseShape ShapeFor(const MatmulKernel& kernel, const LayoutKind& kind,

@@ -13,14 +13,11 @@
 namespace blocksparse {
 namespace cuda {
 
-// All layouts, block sizes and rows with what else a problem has changing
-// along, so that each pair of settings meets somewhere.
-std::vector<CaseShape> CaseShapes();
-
-// Of them, every third for the kernel at a place of its table, beginning with
-// another one than its neighbours do.
-constexpr size_t kShapesStep = 3;
-inline size_t FirstShape(size_t place) { return place % kShapesStep; }
+// Of all layouts, block sizes and rows with what else a problem has changing
+// along, so that each pair of settings meets somewhere: every third for the
+// kernel at a place of its table, beginning with another one than its
+// neighbours do.
+std::vector<CaseShape> CaseShapesOf(size_t place);
 
 // A problem that a kernel takes, or that it takes but for its gate.
 CaseShape ShapeFor(const MatmulKernel& kernel, const LayoutKind& kind,

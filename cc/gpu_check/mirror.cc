@@ -15,10 +15,17 @@ constexpr size_t kGuard = 4096;
 constexpr size_t kAlignment = 256;  // as far as kernels ask for
 constexpr char kPoison = '\xff';
 
+int64_t TapsOf(const MatmulProblem&) { return 1; }
+int64_t TapsOf(const SampledMatmulProblem&) { return 1; }
+template <typename Problem>
+int64_t TapsOf(const Problem& p) {
+  return p.shared_taps ? p.geometry.taps() : 1;
+}
+
 template <typename Problem>
 int64_t BlocksBytes(const Problem& p) {
-  return p.layout.nnz * p.layout.block_inputs * p.layout.block_outputs *
-         SizeOf(p.blocks_dtype);
+  return p.layout.nnz * TapsOf(p) * p.layout.block_inputs *
+         p.layout.block_outputs * SizeOf(p.blocks_dtype);
 }
 
 template <typename Problem>
@@ -110,6 +117,43 @@ SampledMatmulProblem OnDevice(const SampledMatmulProblem& problem,
   SampledMatmulProblem p = problem;
   p.a = mirror->Operand(p.a, p.rows * layout.inputs * x_size);
   p.b = mirror->Operand(p.b, p.rows * layout.outputs * x_size);
+  p.gate = OperandGate(problem, mirror);
+  p.blocks = mirror->Output(p.blocks, BlocksBytes(problem));
+  return p;
+}
+
+ConvProblem OnDevice(const ConvProblem& problem, Mirror* mirror) {
+  const ConvGeometry& g = problem.geometry;
+  const int64_t x_size = SizeOf(problem.x_dtype);
+  const int64_t fine = g.batch * g.fine_pixels();
+  const int64_t coarse = g.batch * g.coarse_pixels();
+  const int64_t y_features =
+      problem.transpose ? problem.inputs : problem.outputs;
+  const int64_t y_bytes =
+      (problem.adjoint ? fine : coarse) * y_features * x_size;
+  ConvProblem p = problem;
+  p.x = mirror->Operand(p.x, (p.adjoint ? coarse : fine) *
+                                 (p.transpose ? p.outputs : p.inputs) * x_size);
+  p.blocks = mirror->Operand(p.blocks, BlocksBytes(problem));
+  p.gate = OperandGate(problem, mirror);
+  p.bias = mirror->Operand(p.bias, y_features * x_size);
+  p.y = mirror->Output(p.y, y_bytes);
+  p.preactivation = mirror->Output(p.preactivation, y_bytes);
+  return p;
+}
+
+ConvSampledProblem OnDevice(const ConvSampledProblem& problem, Mirror* mirror) {
+  const ConvGeometry& g = problem.geometry;
+  const int64_t x_size = SizeOf(problem.x_dtype);
+  const int64_t fine_features =
+      problem.adjoint ? problem.outputs : problem.inputs;
+  const int64_t coarse_features =
+      problem.adjoint ? problem.inputs : problem.outputs;
+  ConvSampledProblem p = problem;
+  p.fine = mirror->Operand(p.fine,
+                           g.batch * g.fine_pixels() * fine_features * x_size);
+  p.coarse = mirror->Operand(
+      p.coarse, g.batch * g.coarse_pixels() * coarse_features * x_size);
   p.gate = OperandGate(problem, mirror);
   p.blocks = mirror->Output(p.blocks, BlocksBytes(problem));
   return p;

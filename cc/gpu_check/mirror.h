@@ -49,6 +49,8 @@ class Mirror {
 MatmulProblem OnDevice(const MatmulProblem& problem, Mirror* mirror);
 SampledMatmulProblem OnDevice(const SampledMatmulProblem& problem,
                               Mirror* mirror);
+ConvProblem OnDevice(const ConvProblem& problem, Mirror* mirror);
+ConvSampledProblem OnDevice(const ConvSampledProblem& problem, Mirror* mirror);
 
 }  // namespace cuda
 }  // namespace blocksparse

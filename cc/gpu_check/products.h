@@ -24,7 +24,11 @@ struct MatmulProduct {
 
   static constexpr const char* kName = "matmul";
   static const std::vector<Kernel>& Kernels() { return MatmulKernels(); }
-  static std::vector<Shape> Shapes() { return CaseShapes(); }
+  // A kernel's share of the shapes, where results have to be exact.
+  static std::vector<Shape> ExactShapes(const Kernel&, size_t place) {
+    return CaseShapesOf(place);
+  }
+  static std::vector<Shape> ChosenShapes() { return CaseShapesOf(0); }
   // What asks most of a kernel, beside a share of the shapes.
   static std::vector<Shape> OwnShapes(const Kernel& kernel) {
     std::vector<Shape> shapes = ActivationShapes(kernel);
@@ -66,7 +70,10 @@ struct SampledMatmulProduct {
 
   static constexpr const char* kName = "sampled_matmul";
   static const std::vector<Kernel>& Kernels() { return SampledMatmulKernels(); }
-  static std::vector<Shape> Shapes() { return CaseShapes(); }
+  static std::vector<Shape> ExactShapes(const Kernel&, size_t place) {
+    return CaseShapesOf(place);
+  }
+  static std::vector<Shape> ChosenShapes() { return CaseShapesOf(0); }
   static std::vector<Shape> OwnShapes(const Kernel& kernel) {
     return {ManyRows(kernel, GateKind::kNone),
             ManyRows(kernel, GateKind::kMixed)};

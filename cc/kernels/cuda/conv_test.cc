@@ -14,6 +14,7 @@
 #include <string>
 #include <vector>
 
+#include "cc/gpu_check/conv_kernel_cases.h"
 #include "cc/kernels/cuda/conv_table.h"
 #include "cc/testing/conv_case.h"
 #include "cc/testing/conv_shapes.h"
@@ -76,35 +77,6 @@ const ConvSampledProblem& ProblemOf(const ConvCase& test,
   return test.sampled();
 }
 
-// Blocks and features of whole pieces of 16 bytes, for kernels that take no
-// others: every geometry, in every direction.
-std::vector<ConvShape> PieceShapes() {
-  constexpr ConvBlockSize kBlocks[] = {{8, 8},  {16, 16}, {32, 32},
-                                       {8, 64}, {24, 16}, {64, 8}};
-  std::vector<ConvShape> shapes;
-  int turn = 0;
-  for (const Convolution& convolution : Convolutions()) {
-    for (int side = 0; side < 8; ++side, ++turn) {
-      const ConvBlockSize& block = kBlocks[turn % std::size(kBlocks)];
-      ConvShape shape{
-          &LayoutKinds()[turn % LayoutKinds().size()],
-          block.inputs * 3 - 8 * (turn % 3 == 1 && block.inputs > 8),
-          block.outputs * 2,
-          block.inputs,
-          block.outputs,
-          Geometry(convolution)};
-      shape.adjoint = side & 1;
-      shape.transpose = side & 2;
-      shape.shared_taps = side & 4;
-      shape.bias = turn % 5 < 3;
-      shape.preactivation = turn % 5 == 0;
-      shape.activation = turn % 4 == 0 ? Activation::kRelu : Activation::kNone;
-      shapes.push_back(shape);
-    }
-  }
-  return shapes;
-}
-
 class ConvKernelTest : public testing::TestWithParam<ConvKernel> {};
 class ConvSampledKernelTest : public testing::TestWithParam<ConvSampledKernel> {
 };
@@ -121,25 +93,14 @@ INSTANTIATE_TEST_SUITE_P(Table, ConvSampledKernelTest,
                          testing::ValuesIn(ConvSampledKernels()),
                          NameOfParam<ConvSampledKernel>);
 
-// A kernel takes every so many-th shape, beginning with another one than its
-// neighbours in the table do, so that all of them together take all shapes.
 template <typename Kernel>
 void ExpectExactOnIntegers(const Kernel& kernel,
                            const std::vector<Kernel>& kernels) {
-  size_t start = 0;
-  while (kernels[start].name != kernel.name) ++start;
-  std::vector<ConvShape> shapes = PieceShapes();
-  if (kernel.path == Path::kElements) {
-    for (const auto& more :
-         {ConvShapes(), KernelConvShapes(), RandomConvShapes()}) {
-      shapes.insert(shapes.end(), more.begin(), more.end());
-    }
-  }
-  const size_t every = kernel.path == Path::kElements ? 41 : 3;
+  size_t place = 0;
+  while (kernels[place].name != kernel.name) ++place;
   int taken = 0;
-  for (size_t i = start % every; i < shapes.size(); i += every) {
-    ConvCase test(shapes[i], kernel.x_dtype, kernel.blocks_dtype,
-                  Fill::kIntegers);
+  for (const ConvShape& shape : ConvShapesOf(kernel.path, place)) {
+    ConvCase test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
     if (!Takes(kernel, ProblemOf(test, kernel), kDevice)) continue;
     ++taken;
     emulator::Use({kOrders[taken % 2], ""});

@@ -99,10 +99,9 @@ void ExpectExactOnIntegers(const Kernel& kernel,
                            const std::vector<Kernel>& kernels) {
   size_t place = 0;
   while (kernels[place].name != kernel.name) ++place;
-  const std::vector<CaseShape> shapes = CaseShapes();
   int taken = 0;
-  for (size_t i = FirstShape(place); i < shapes.size(); i += kShapesStep) {
-    Case test(shapes[i], kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
+  for (const CaseShape& shape : CaseShapesOf(place)) {
+    Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
     if (!Takes(kernel, ProblemOf(test, kernel), kDevice)) continue;
     ++taken;
     for (const Order order : kOrders) {
