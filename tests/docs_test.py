@@ -124,6 +124,17 @@ def check_gcc(words):
         assert (ROOT / word).is_file()
 
 
+def check_script(path):
+    """The flags are those that its usage tells."""
+
+    def check(words):
+        for word in words:
+            flag = word.partition("=")[0]
+            assert not word.startswith("--") or f"  {flag}" in path.read_text()
+
+    return check
+
+
 CHECKS = {
     "make": check_make,
     "bazel": check_bazel,
@@ -131,6 +142,10 @@ CHECKS = {
     ".venv/bin/python": check_python,
     "pip": check_pip,
     "python": check_installed_python,
+    **{
+        f"tools/{path.name}": check_script(path)
+        for path in (ROOT / "tools").glob("*.sh")
+    },
 }
 
 

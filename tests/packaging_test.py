@@ -1,17 +1,23 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """What leaves the house: the op library's symbols, and the wheel."""
 
+import importlib.util
 import json
 import pathlib
 import re
 import shutil
 import subprocess
 import sys
+import venv
 import zipfile
 
 import pytest
 
 ROOT = pathlib.Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT / "cc/bazel"))
+
+import tensorflow_wheel  # noqa: E402
+
 PACKAGE = ROOT / "tf_blocksparse"
 LIBRARY = PACKAGE / "libtf_blocksparse.so"
 
@@ -153,9 +159,10 @@ def test_other_minor_is_one_readable_line(tmp_path):
 
 @pytest.fixture(scope="module")
 def wheel(tmp_path_factory):
+    """One that was tried in an environment which has nothing else."""
     folder = tmp_path_factory.mktemp("wheel")
-    pip = [sys.executable, "-m", "pip", "--disable-pip-version-check"]
-    run(*pip, "wheel", "--no-deps", "--wheel-dir", folder, ROOT)
+    script = ROOT / "tools/build_wheel.sh"
+    run(script, f"--python={sys.executable}", f"--output={folder}")
     (path,) = folder.iterdir()
     return path
 
@@ -163,7 +170,7 @@ def wheel(tmp_path_factory):
 @pytest.mark.slow
 def test_wheel_is_for_every_python_and_holds_the_library(wheel):
     assert re.fullmatch(
-        r"tf_blocksparse-[\d.]+-py3-none-linux_\w+\.whl", wheel.name
+        r"tf_blocksparse-[\d.]+-py3-none-manylinux_2_\d+_\w+\.whl", wheel.name
     )
     with zipfile.ZipFile(wheel) as archive:
         names = archive.namelist()
@@ -172,6 +179,10 @@ def test_wheel_is_for_every_python_and_holds_the_library(wheel):
         ).decode()
     assert "tf_blocksparse/libtf_blocksparse.so" in names
     assert "tf_blocksparse/built_for.json" in names
+    # No library of TensorFlow's or of the system's is copied into it.
+    libraries = {name for name in names if ".so" in name}
+    built = {f"tf_blocksparse/{path.name}" for path in PACKAGE.glob("*.so")}
+    assert libraries == built
     sources = {
         path.relative_to(ROOT).as_posix() for path in PACKAGE.rglob("*.py")
     }
@@ -186,24 +197,23 @@ def test_wheel_is_for_every_python_and_holds_the_library(wheel):
     assert not re.search(r"Requires-Dist: tensorflow[^;]*$", metadata)
 
 
-USE_IT = """
-import numpy as np
-import tf_blocksparse as bs
-
-layout = bs.BlockLayout.random((64, 96), 16, sparsity=0.5, seed=1)
-blocks = np.ones((layout.nnz, 16, 16), np.float32)
-x = np.ones((4, 64), np.float32)
-y = bs.ops.matmul(x, blocks, layout)
-np.testing.assert_array_equal(y, x @ layout.to_dense(blocks))
-print(bs.library_path())
+BACKEND = """
+import sys
+sys.path[:0] = ["cc/bazel", *sys.argv[1:]]
+import pep517_backend
+print(*pep517_backend.get_requires_for_build_wheel())
 """
 
 
-@pytest.mark.slow
-def test_wheel_works_in_a_clean_environment(wheel, tmp_path):
-    run(sys.executable, "-m", "venv", tmp_path / "venv")
-    python = tmp_path / "venv/bin/python"
-    pip = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
-    run(*pip, "install", f"{wheel}[cpu]")
-    path = run(python, "-c", USE_IT, cwd=tmp_path).strip()
-    assert path.startswith(str(tmp_path / "venv"))
+def test_build_asks_for_tensorflow_only_where_there_is_none(tmp_path):
+    # An environment that has nothing, and the setuptools of this one.
+    venv.create(tmp_path / "venv", with_pip=False, symlinks=True)
+    spec = importlib.util.find_spec("setuptools")
+    folder = pathlib.Path(spec.origin).parents[1]
+    for path in [*folder.glob("setuptools*"), folder / "_distutils_hack"]:
+        (tmp_path / path.name).symlink_to(path)
+    required = []
+    for python in (tmp_path / "venv/bin/python", sys.executable):
+        done = run(python, "-c", BACKEND, tmp_path, cwd=ROOT)
+        required.append([w for w in done.split() if "tensorflow" in w])
+    assert required == [[tensorflow_wheel.requirement()], []]

@@ -30,16 +30,21 @@ local_repository(name = "org_tensorflow", path = "org_tensorflow")
 """
 
 CORE = """
-[
-    cc_library(
-        name = name,
-        hdrs = glob(["include/**/*.h", "include/**/*.inc", "include/Eigen/**"]),
-        defines = ["EIGEN_MAX_ALIGN_BYTES=64", "_GLIBCXX_USE_CXX11_ABI=1"],
-        includes = ["include"],
-        visibility = ["//visibility:public"],
-    )
-    for name in ["framework", "lib"]
-]
+cc_library(
+    name = "framework",
+    hdrs = glob(["include/%s/**" % name for name in [
+        "Eigen", "absl", "google", "ml_dtypes", "tensorflow/c",
+        "tensorflow/core", "third_party", "tsl", "unsupported", "xla",
+    ]]),
+    defines = ["EIGEN_MAX_ALIGN_BYTES=64", "_GLIBCXX_USE_CXX11_ABI=1"],
+    includes = ["include"],
+    visibility = ["//visibility:public"],
+)
+cc_library(
+    name = "lib",
+    visibility = ["//visibility:public"],
+    deps = [":framework"],
+)
 exports_files(glob(["*.so.2"]))
 """
 
@@ -95,13 +100,16 @@ def bazel(tmp_path_factory):
     def build(*arguments):
         run(
             "build", "-c", "opt", "--cxxopt=-std=c++17", *flags,
-            "--repo_env=TF_BLOCKSPARSE_CUDA=0", *arguments,
+            "--repo_env=TF_BLOCKSPARSE_CUDA=0",
+            # Whether it works is asked, not how fast: less to optimize.
+            "--per_file_copt=tf_blocksparse/cc/@-O1", *arguments,
             "//:run_saved_model",
         )  # fmt: skip
         return folder / "bazel-bin"
 
     yield build
-    run("shutdown")
+    # The next run has another folder, and would not find what is kept.
+    run("clean", "--expunge")
 
 
 @pytest.mark.slow
