@@ -25,7 +25,12 @@ FOLDERS = (
     "cc/gpu_check",
 )
 # What stands in for a GPU.
-_EMULATOR = ("cuda_emulator.cc", "cuda_exchanges.cc", "fiber.cc")
+_EMULATOR = (
+    "cuda_emulator.cc",
+    "cuda_exchanges.cc",
+    "cuda_hopper.cc",
+    "fiber.cc",
+)
 _NO_GPU = (*_EMULATOR, "device_emulated.cc")
 # GPUs with instructions that code for later ones may not use.
 _OWN_CODE = {90: "90a", 100: "100a"}
@@ -52,6 +57,7 @@ def flags(capability: int) -> list[str]:
         "-O3",
         "-I.",
         f"-gencode=arch=compute_{arch},code=sm_{arch}",
+        *(["-DTF_BLOCKSPARSE_SM90A"] if arch == "90a" else []),
     ]
 
 

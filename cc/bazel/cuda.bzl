@@ -18,6 +18,11 @@ _FLAGS = [
     "-Xptxas=-v",
 ]
 
+# Where there is code for compute capability 9.0 alone, its kernels are in the
+# tables.
+def _defines(archs):
+    return ["-DTF_BLOCKSPARSE_SM90A"] if "90a" in archs else []
+
 NvccInfo = provider(
     doc = "What nvcc has made of sources.",
     fields = {
@@ -56,6 +61,7 @@ def _nvcc_objects_impl(ctx):
             command = "log=$1; shift; " +
                       "\"$@\" 2>$log || { cat $log >&2; exit 1; }",
             arguments = [log.path, NVCC] + _FLAGS +
+                        _defines(ctx.attr.archs) +
                         _gencode(ctx.attr.archs) +
                         ["--compile", src.path, "--output-file=" + made.path],
             mnemonic = "Nvcc",

@@ -13,13 +13,20 @@
 namespace blocksparse {
 namespace cuda {
 
-// Of all layouts, block sizes and rows with what else a problem has changing
-// along, so that each pair of settings meets somewhere: every third for the
-// kernel at a place of its table, beginning with another one than its
-// neighbours do.
-std::vector<CaseShape> CaseShapesOf(size_t place);
+// Of all layouts, block sizes that kernels of a path take, and rows with what
+// else a problem has changing along, so that each pair of settings meets
+// somewhere: every third for the kernel at a place of its table, beginning with
+// another one than its neighbours do. Who takes few, takes all.
+std::vector<CaseShape> CaseShapesOf(Path path, size_t place);
 
-// A problem that a kernel takes, or that it takes but for its gate.
+// The side of the blocks that kernels are given below.
+template <typename Kernel>
+int32_t BlockFor(const Kernel& kernel) {
+  return kernel.path == Path::kHopper ? kernel.right : 16;
+}
+
+// A problem that a kernel takes, or that it takes but for its gate. Features
+// are for blocks of 16, and as many times more for wider ones.
 CaseShape ShapeFor(const MatmulKernel& kernel, const LayoutKind& kind,
                    int64_t inputs, int64_t outputs, int64_t rows);
 CaseShape ShapeFor(const SampledMatmulKernel& kernel, const LayoutKind& kind,
@@ -29,7 +36,7 @@ CaseShape ShapeFor(const SampledMatmulKernel& kernel, const LayoutKind& kind,
 std::vector<CaseShape> ActivationShapes(const MatmulKernel& kernel);
 
 // A column that is cut in parts where there are many multiprocessors: one
-// target has all of 1200 sources, others a tenth.
+// target has all of 1200 sources (of wide blocks: 3840), others a tenth.
 CaseShape LongColumn(const MatmulKernel& kernel);
 
 // Rows that are cut in passes.

@@ -25,10 +25,12 @@ struct MatmulProduct {
   static constexpr const char* kName = "matmul";
   static const std::vector<Kernel>& Kernels() { return MatmulKernels(); }
   // A kernel's share of the shapes, where results have to be exact.
-  static std::vector<Shape> ExactShapes(const Kernel&, size_t place) {
-    return CaseShapesOf(place);
+  static std::vector<Shape> ExactShapes(const Kernel& kernel, size_t place) {
+    return CaseShapesOf(kernel.path, place);
   }
-  static std::vector<Shape> ChosenShapes() { return CaseShapesOf(0); }
+  static std::vector<Shape> ChosenShapes() {
+    return CaseShapesOf(Path::kElements, 0);
+  }
   // What asks most of a kernel, beside a share of the shapes.
   static std::vector<Shape> OwnShapes(const Kernel& kernel) {
     std::vector<Shape> shapes = ActivationShapes(kernel);
@@ -70,10 +72,12 @@ struct SampledMatmulProduct {
 
   static constexpr const char* kName = "sampled_matmul";
   static const std::vector<Kernel>& Kernels() { return SampledMatmulKernels(); }
-  static std::vector<Shape> ExactShapes(const Kernel&, size_t place) {
-    return CaseShapesOf(place);
+  static std::vector<Shape> ExactShapes(const Kernel& kernel, size_t place) {
+    return CaseShapesOf(kernel.path, place);
   }
-  static std::vector<Shape> ChosenShapes() { return CaseShapesOf(0); }
+  static std::vector<Shape> ChosenShapes() {
+    return CaseShapesOf(Path::kElements, 0);
+  }
   static std::vector<Shape> OwnShapes(const Kernel& kernel) {
     return {ManyRows(kernel, GateKind::kNone),
             ManyRows(kernel, GateKind::kMixed)};

@@ -26,6 +26,7 @@ struct MatmulProblem {
   const void* x = nullptr;
   const void* blocks = nullptr;  // [nnz, block_inputs, block_outputs]
   const float* gate = nullptr;   // [nnz] or null; a block with 0 is skipped
+  bool gate_is_mask = false;     // whether it is of 0 and 1
   const void* bias = nullptr;    // [features of y] or null
   Activation activation = Activation::kNone;
   void* y = nullptr;

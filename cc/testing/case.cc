@@ -63,6 +63,7 @@ Case::Case(const CaseShape& shape, Dtype x_dtype, Dtype blocks_dtype, Fill fill,
     }
   }
   matmul_.gate = sampled_.gate = memory_.Gate(shape.gate, layout.nnz);
+  matmul_.gate_is_mask = shape.gate == GateKind::kMask;
   if (shape.bias) {
     matmul_.bias = memory_.Operand(
         shape.transpose ? shape.inputs : shape.outputs, x_dtype, fill);

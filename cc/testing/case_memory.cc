@@ -44,9 +44,16 @@ const float* CaseMemory::Gate(GateKind kind, int64_t nnz) {
   if (kind == GateKind::kNone) return nullptr;
   float* gate = static_cast<float*>(Allocate(nnz, Dtype::kFloat32));
   for (int64_t w = 0; w < nnz; ++w) {
-    gate[w] = kind == GateKind::kOnes
-                  ? 1
-                  : static_cast<float>(w % 3) - (w % 2 == 0 ? 0 : 1);
+    switch (kind) {
+      case GateKind::kOnes:
+        gate[w] = 1;
+        break;
+      case GateKind::kMask:
+        gate[w] = w % 5 < 2 ? 0 : 1;
+        break;
+      default:
+        gate[w] = static_cast<float>(w % 3) - (w % 2 == 0 ? 0 : 1);
+    }
   }
   return gate;
 }

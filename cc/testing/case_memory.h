@@ -14,7 +14,7 @@
 
 namespace blocksparse {
 
-enum class GateKind { kNone, kOnes, kMixed };
+enum class GateKind { kNone, kOnes, kMixed, kMask };
 
 // How the operands of a case are filled.
 enum class Fill { kIntegers, kUniform };

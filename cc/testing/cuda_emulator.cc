@@ -28,16 +28,24 @@ void Arrive(const Copy& copy) {
   if (copy.valid > 0) std::memcpy(copy.to, copy.from, copy.valid);
 }
 
-enum class State { kReady, kAtBarrier, kInExchange, kEnded };
+// The address of a block's shared memory: a multiple of 128, as CUDA has it
+// begin, and of no more.
+constexpr uint32_t kSharedBegin = 3 * 128;
+
+enum class State { kReady, kAtBarrier, kInExchange, kWaiting, kEnded };
 
 struct Thread {
   Fiber fiber;
   State state = State::kEnded;
   Exchange exchange = nullptr;
   void* operand = nullptr;
+  const std::function<bool()>* condition = nullptr;
   std::vector<Copy> started;                 // and not committed
   std::vector<std::vector<Copy>> committed;  // the oldest first
 };
+
+// What ends a block from outside of its threads, in an exchange or a condition.
+struct GivenUp {};
 
 // Where the source has a barrier or a wait.
 struct Site {
@@ -55,9 +63,11 @@ class Block {
 
   int thread_index() const { return current_; }
   int64_t index() const { return index_; }
+  int64_t run() const { return run_; }
   unsigned char* shared() const {
     return static_cast<unsigned char*>(shared_->data());
   }
+  size_t shared_bytes() const { return shared_->bytes(); }
   Thread& thread() { return *threads_[current_]; }
 
   void Wait(State state) {
@@ -66,10 +76,12 @@ class Block {
   }
   [[noreturn]] void Fail(const std::string& what) {
     error_ = Message(what, " (thread ", current_, " of block ", index_, ")");
+    if (!in_fiber_) throw GivenUp();
     for (;;) thread().fiber.Yield();
   }
 
  private:
+  void RunToEnd();
   bool RunWarp(int warp);
   bool RunLanes(int warp);
   bool ExchangeIn(int warp);
@@ -80,7 +92,9 @@ class Block {
   std::unique_ptr<GuardedBuffer> shared_;
   int count_ = 0;
   int current_ = 0;
+  bool in_fiber_ = false;
   int64_t index_ = 0;
+  int64_t run_ = 0;
   std::string error_;
 };
 
@@ -91,6 +105,7 @@ Block block;
 std::string Block::Run(int64_t index, int threads, size_t shared_bytes,
                        const std::function<void()>& body) {
   index_ = index;
+  ++run_;
   count_ = threads;
   error_.clear();
   shared_ = std::make_unique<GuardedBuffer>(shared_bytes);
@@ -103,7 +118,15 @@ std::string Block::Run(int64_t index, int threads, size_t shared_bytes,
     threads_[t]->started.clear();
     threads_[t]->committed.clear();
   }
-  const int warps = threads / kWarp;
+  try {
+    RunToEnd();
+  } catch (const GivenUp&) {
+  }
+  return error_.empty() ? Stuck() : error_;
+}
+
+void Block::RunToEnd() {
+  const int warps = count_ / kWarp;
   for (bool moved = true; moved && error_.empty();) {
     moved = false;
     for (int w = 0; w < warps && error_.empty(); ++w) {
@@ -115,7 +138,6 @@ std::string Block::Run(int64_t index, int threads, size_t shared_bytes,
     }
     if (!moved && error_.empty()) moved = PassBarrier();
   }
-  return error_.empty() ? Stuck() : error_;
 }
 
 // Goes on until every lane waits. Whether any lane could.
@@ -126,8 +148,13 @@ bool Block::RunLanes(int warp) {
   for (int i = 0; i < kWarp && error_.empty(); ++i) {
     const int lane = used.order == Order::kTogether ? i : kWarp - 1 - i;
     current_ = warp * kWarp + lane;
+    if (thread().state == State::kWaiting && (*thread().condition)()) {
+      thread().state = State::kReady;
+    }
     if (thread().state != State::kReady) continue;
+    in_fiber_ = true;
     thread().fiber.Resume();
+    in_fiber_ = false;
     if (thread().fiber.ended()) thread().state = State::kEnded;
     moved = true;
   }
@@ -159,15 +186,17 @@ bool Block::PassBarrier() {
 
 // Why nobody can go on; empty if all have ended.
 std::string Block::Stuck() const {
-  int ended = 0, at_barrier = 0;
+  int ended = 0, at_barrier = 0, waiting = 0;
   for (int t = 0; t < count_; ++t) {
     ended += threads_[t]->state == State::kEnded;
     at_barrier += threads_[t]->state == State::kAtBarrier;
+    waiting += threads_[t]->state == State::kWaiting;
   }
   if (ended == count_) return std::string();
   return Message("threads diverge in block ", index_, ": of ", count_, ", ",
                  at_barrier, " wait at a barrier, ",
-                 count_ - ended - at_barrier, " in an exchange of their warp, ",
+                 count_ - ended - at_barrier - waiting,
+                 " in an exchange of their warp, ", waiting, " for copies, ",
                  ended, " have ended");
 }
 
@@ -224,6 +253,24 @@ void WaitForWarp(void (*exchange)(void* const (&operands)[32]), void* operand) {
   block.Wait(State::kInExchange);
 }
 
+void WaitUntil(const std::function<bool()>& condition) {
+  if (condition()) return;
+  block.thread().condition = &condition;
+  block.Wait(State::kWaiting);
+}
+
+int64_t Run() { return block.run(); }
+
+bool IsLate() { return used.order == Order::kTogether; }
+
+unsigned char* SharedAt(uint32_t address, size_t bytes) {
+  if (address < kSharedBegin ||
+      address - kSharedBegin + bytes > block.shared_bytes()) {
+    Fail(Message("there is no shared memory at ", address));
+  }
+  return block.shared() + (address - kSharedBegin);
+}
+
 void StartCopy(void* to, const void* from, int valid) {
   const Copy copy = {to, from, valid};
   if (used.order == Order::kAhead) {
@@ -262,6 +309,12 @@ int ThreadIndex() { return emulator::block.thread_index(); }
 int32_t BlockIndex() { return static_cast<int32_t>(emulator::block.index()); }
 
 unsigned char* SharedMemory() { return emulator::block.shared(); }
+
+uint32_t SharedAddress(const void* shared) {
+  return emulator::kSharedBegin +
+         static_cast<uint32_t>(static_cast<const unsigned char*>(shared) -
+                               SharedMemory());
+}
 
 }  // namespace cuda
 }  // namespace blocksparse

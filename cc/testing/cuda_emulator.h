@@ -74,6 +74,14 @@ void WaitForBlock();
 // Waits until every lane of the warp has come to the same `exchange`, which is
 // then called once with what each of them brought.
 void WaitForWarp(void (*exchange)(void* const (&operands)[32]), void* operand);
+// Lets others go on until it holds.
+void WaitUntil(const std::function<bool()>& condition);
+// Which block of which launch runs, counted from the program's begin.
+int64_t Run();
+// Whether what is asynchronous is done at the last moment.
+bool IsLate();
+// Shared memory by the address that instructions have of it.
+unsigned char* SharedAt(uint32_t address, size_t bytes);
 // At most 16 bytes; of those beyond `valid`, zeros arrive.
 void StartCopy(void* to, const void* from, int valid);
 void CommitCopies();
@@ -105,6 +113,7 @@ struct Tf32 {};
 int ThreadIndex();
 int32_t BlockIndex();
 unsigned char* SharedMemory();
+uint32_t SharedAddress(const void* shared);
 
 inline void SyncThreads(const char* file = __builtin_FILE(),
                         int line = __builtin_LINE()) {

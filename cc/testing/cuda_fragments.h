@@ -45,6 +45,14 @@ inline Place SumOf(int lane, int i) {
   return {i < 2 ? group : group + 8, member * 2 + (i & 1)};
 }
 
+// d_i of wgmma.m64nNk16, i < N / 2 ("WGMMA .m64nNk16 register fragment layout
+// for accumulator matrix D"), in the 16 rows of the lane's warp: the fragment
+// above for each 8 columns.
+inline Place GroupSumOf(int lane, int i) {
+  const Place place = SumOf(lane, i % 4);
+  return {place.row, i / 4 * 8 + place.column};
+}
+
 // Half i (0 the low one) of a register of ldmatrix, in an 8 x 8 matrix of which
 // the lanes named the rows. With .trans the matrix is read transposed.
 inline Place LoadedBy(int lane, int i, bool transposed) {

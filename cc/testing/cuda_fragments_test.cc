@@ -88,6 +88,21 @@ TEST(FragmentsTest, SumsAreAsInTheFigure) {
   }
 }
 
+// The figure of wgmma's matrix D: warp w has rows 16 w to 16 w + 15, of which
+// these are the lanes of the first two columns; d4 is 8 columns from d0.
+TEST(FragmentsTest, SumsOfAGroupAreAsInTheFigure) {
+  constexpr int kFirstLane[16] = {0, 4, 8, 12, 16, 20, 24, 28,
+                                  0, 4, 8, 12, 16, 20, 24, 28};
+  for (int row = 0; row < 16; ++row) {
+    for (int column = 0; column < 256; ++column) {
+      const int i = column / 8 * 4 + (row < 8 ? 0 : 2) + column % 2;
+      const Place place = GroupSumOf(kFirstLane[row] + column % 8 / 2, i);
+      EXPECT_EQ(place.row, row);
+      EXPECT_EQ(place.column, column);
+    }
+  }
+}
+
 TEST(FragmentsTest, LanesLoadRowsOfMatrices) {
   // Lanes of the figure of ldmatrix: four to a row, two elements to a lane.
   for (int lane = 0; lane < 32; ++lane) {

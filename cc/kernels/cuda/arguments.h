@@ -67,6 +67,7 @@ struct Split {
 
 struct MatmulArguments {
   int64_t rows;
+  int64_t nnz;
   int64_t source_features;
   int64_t target_features;
   Divisor source_block;

@@ -16,6 +16,7 @@ enum class Path {
   kElements,  // one by one, whatever their types and places; multiply-adds
   kVectors,   // 16 bytes at once; multiply-adds
   kTensor,    // 16 bytes at once, asynchronously; tensor cores
+  kHopper,    // boxes, by a unit of their own; tensor cores of a warpgroup
 };
 
 // Every kernel makes tiles of sums: of a left operand [depth, left] and a right
@@ -45,19 +46,25 @@ struct Config {
   // Blocks of threads that share a multiprocessor, by the stages below in its
   // shared memory; where every element has an address of its own, by these. The
   // compiler may take as many registers as that leaves.
-  static constexpr int kBlocksTogether =
-      kPath == Path::kElements ? 2 : (kRight >= 64 ? 3 : 4);
   static constexpr bool kTensor = kPath == Path::kTensor;
+  static constexpr bool kHopper = kPath == Path::kHopper;
+  static constexpr int kBlocksTogether =
+      kPath == Path::kElements || kHopper ? 2 : (kRight >= 64 ? 3 : 4);
   // Elements loaded at once.
   static constexpr int kVector =
       kPath == Path::kElements ? 1 : 16 / static_cast<int>(sizeof(Left));
   // A step's depth. Of a tensor core's operand, 64 bytes of a line, so that a
-  // warp reads whole sectors; else, what a thread can hold on its way.
-  static constexpr int kDepth = kTensor ? 64 / static_cast<int>(sizeof(Left))
-                                        : (kPath == Path::kVectors ? 16 : 8);
+  // warp reads whole sectors; of boxes, the 128 bytes of a line that are
+  // swizzled; else, what a thread can hold on its way.
+  static constexpr int kDepth =
+      kHopper ? 128 / static_cast<int>(sizeof(Left))
+              : (kTensor ? 64 / static_cast<int>(sizeof(Left))
+                         : (kPath == Path::kVectors ? 16 : 8));
   // Steps in shared memory: of tensor cores' operands, one is multiplied while
-  // two arrive.
-  static constexpr int kStages = kTensor ? 3 : 2;
+  // two arrive. Of boxes, 96 KiB: two blocks of threads leave the rest of a
+  // multiprocessor's 228 KiB to its first-level cache.
+  static constexpr int kStages =
+      kHopper ? (kRight > 64 ? 3 : 4) : (kTensor ? 3 : 2);
 };
 
 }  // namespace cuda

@@ -232,6 +232,15 @@ template <typename Arguments>
 inline std::string Launch(void (*kernel)(Arguments), int64_t blocks,
                           int threads, size_t shared_bytes, void* stream,
                           const Arguments& arguments) {
+  // What a block has unasked.
+  if (shared_bytes > 48 * 1024) {
+    const std::string error =
+        ErrorText("asking for shared memory",
+                  cudaFuncSetAttribute(
+                      kernel, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                      static_cast<int>(shared_bytes)));
+    if (!error.empty()) return error;
+  }
   kernel<<<static_cast<unsigned>(blocks), threads, shared_bytes,
            static_cast<cudaStream_t>(stream)>>>(arguments);
   return ErrorText("launching a kernel", cudaGetLastError());

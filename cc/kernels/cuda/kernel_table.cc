@@ -1,6 +1,7 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 #include "cc/kernels/cuda/kernel_table.h"
 
+#include "cc/kernels/cuda/hopper.h"
 #include "cc/kernels/cuda/takes.h"
 
 namespace blocksparse {
@@ -9,6 +10,7 @@ namespace {
 
 struct Tables {
   Tables() {
+    AddHopperKernels(&matmul, &sampled);
     AddFloat16Kernels(&matmul, &sampled);
     AddBFloat16Kernels(&matmul, &sampled);
     AddTf32Kernels(&matmul, &sampled);
@@ -32,6 +34,28 @@ bool HasPiecesOfRows(const Problem& problem) {
          problem.rows % PieceOf(problem.x_dtype) == 0;
 }
 
+// Whether the path multiplies operands as they are, and has to know their axes
+// when it is compiled.
+bool IsOfTensorCores(Path path) {
+  return path == Path::kTensor || path == Path::kHopper;
+}
+
+// Whether there is something to cut boxes from, blocks are made of whole ones,
+// as many to the right as a tile has, and coordinates are int32.
+template <typename Kernel, typename Problem>
+bool HasBoxes(const Kernel& kernel, const Problem& problem,
+              int32_t target_block) {
+  const Layout& layout = problem.layout;
+  return layout.nnz > 0 && problem.rows > 0 &&
+         layout.block_inputs % kBoxSide == 0 &&
+         layout.block_outputs % kBoxSide == 0 &&
+         target_block % kernel.right == 0 &&
+         problem.rows < kMostCoordinates - kernel.left &&
+         layout.inputs < kMostCoordinates &&
+         layout.outputs < kMostCoordinates &&
+         (layout.nnz + 1) * layout.block_inputs < kMostCoordinates;
+}
+
 }  // namespace
 
 const std::vector<MatmulKernel>& MatmulKernels() { return AllTables().matmul; }
@@ -44,10 +68,21 @@ bool Takes(const MatmulKernel& kernel, const MatmulProblem& problem,
            const Device& device) {
   if (!HasTypes(kernel, problem, device)) return false;
   if (kernel.path == Path::kElements) return true;
-  if (kernel.path == Path::kTensor &&
+  const Layout& layout = problem.layout;
+  const bool transpose = problem.transpose;
+  if (kernel.path == Path::kHopper &&
+      // What blocks have beyond the last feature of x is not copied as zeros.
+      (!HasBoxes(kernel, problem,
+                 transpose ? layout.block_inputs : layout.block_outputs) ||
+       (transpose ? layout.outputs % layout.block_outputs
+                  : layout.inputs % layout.block_inputs) != 0)) {
+    return false;
+  }
+  if (IsOfTensorCores(kernel.path) &&
       // A gate multiplies in the type of sums, which tensor cores' operands are
-      // not of.
-      (problem.gate != nullptr || kernel.left_along == problem.features_first ||
+      // not of. A mask only chooses.
+      ((problem.gate != nullptr && !problem.gate_is_mask) ||
+       kernel.left_along == problem.features_first ||
        kernel.right_along != problem.transpose)) {
     return false;
   }
@@ -60,7 +95,11 @@ bool Takes(const SampledMatmulKernel& kernel,
            const SampledMatmulProblem& problem, const Device& device) {
   if (!HasTypes(kernel, problem, device)) return false;
   if (kernel.path == Path::kElements) return true;
-  if (kernel.path == Path::kTensor &&
+  if (kernel.path == Path::kHopper &&
+      !HasBoxes(kernel, problem, problem.layout.block_outputs)) {
+    return false;
+  }
+  if (IsOfTensorCores(kernel.path) &&
       kernel.left_along != problem.features_first) {
     return false;
   }

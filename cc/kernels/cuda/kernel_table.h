@@ -35,7 +35,8 @@ struct KernelRow {
 struct MatmulKernel : KernelRow<MatmulArguments> {};
 struct SampledMatmulKernel : KernelRow<SampledMatmulArguments> {};
 
-// Best first: tensor cores, vectors, elements; of each, tiles grow.
+// Best first: those of one GPU alone, tensor cores, vectors, elements; of each,
+// tiles grow.
 const std::vector<MatmulKernel>& MatmulKernels();
 const std::vector<SampledMatmulKernel>& SampledMatmulKernels();
 
@@ -51,6 +52,8 @@ std::string CopyTable(const int32_t* table, size_t count, void* device,
                       void* stream);
 
 // Each file's rows.
+void AddHopperKernels(std::vector<MatmulKernel>* matmul,
+                      std::vector<SampledMatmulKernel>* sampled);
 void AddFloat16Kernels(std::vector<MatmulKernel>* matmul,
                        std::vector<SampledMatmulKernel>* sampled);
 void AddBFloat16Kernels(std::vector<MatmulKernel>* matmul,

@@ -26,7 +26,7 @@ namespace {
 using emulator::Order;
 
 // Few multiprocessors: what is cut in parts to fill more is tested on its own.
-constexpr Device kDevice = {80, 2, true};
+constexpr Device kDevice = {90, 2, true};
 constexpr Order kOrders[] = {Order::kTogether, Order::kAhead};
 
 // Both return what went wrong.
@@ -100,7 +100,7 @@ void ExpectExactOnIntegers(const Kernel& kernel,
   size_t place = 0;
   while (kernels[place].name != kernel.name) ++place;
   int taken = 0;
-  for (const CaseShape& shape : CaseShapesOf(place)) {
+  for (const CaseShape& shape : CaseShapesOf(kernel.path, place)) {
     Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
     if (!Takes(kernel, ProblemOf(test, kernel), kDevice)) continue;
     ++taken;
@@ -130,7 +130,7 @@ TEST_P(MatmulKernelTest, ActivationsAreWithinTheirTolerance) {
 }
 
 // Multiprocessors enough that long columns, and rows, are cut.
-constexpr Device kLargeDevice = {80, 108, true};
+constexpr Device kLargeDevice = {90, 108, true};
 
 TEST_P(MatmulKernelTest, AddsUpPartsOfLongColumns) {
   const MatmulKernel& kernel = GetParam();
@@ -138,7 +138,7 @@ TEST_P(MatmulKernelTest, AddsUpPartsOfLongColumns) {
             Fill::kIntegers);
   MatmulPlan plan;
   ASSERT_EQ(PlanMatmulWith(kernel, test.matmul(), kLargeDevice, &plan), "");
-  EXPECT_EQ(plan.split_count, CeilDiv(16, kernel.right));
+  EXPECT_EQ(plan.split_count, CeilDiv(BlockFor(kernel), kernel.right));
   for (const Order order : kOrders) {
     emulator::Use({order, ""});
     ASSERT_EQ(Check(&test, kernel, 0, kLargeDevice), "");
@@ -163,19 +163,25 @@ TEST_P(SampledMatmulKernelTest, AddsUpPasses) {
 template <typename Kernel>
 void ExpectEveryBarrierIsNeeded(const Kernel& kernel) {
   // Tiles of other widths have the same ones.
-  if (kernel.right != (kernel.path == Path::kElements ? 8 : 16)) return;
-  // Four steps of tensor cores: the last one lies where the sums do next.
-  const int64_t depth = 4 * 64 / SizeOf(kernel.x_dtype);
+  const bool boxes = kernel.path == Path::kHopper;
+  if (kernel.right != (boxes ? 64 : kernel.path == Path::kElements ? 8 : 16)) {
+    return;
+  }
+  // One step more than there is room for: it lies where the sums do next.
+  const int64_t depth = boxes ? 5 * 64 : 4 * 64 / SizeOf(kernel.x_dtype);
+  const int64_t features = depth * 16 / BlockFor(kernel);
   const CaseShape shape =
-      ShapeFor(kernel, LayoutKinds()[4], depth, depth, depth);
+      ShapeFor(kernel, LayoutKinds()[4], features, features, depth);
   Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
   ASSERT_TRUE(Takes(kernel, ProblemOf(test, kernel), kDevice));
   emulator::Use({Order::kTogether, ""});
   ASSERT_EQ(Check(&test, kernel, 0), "");
   const std::vector<std::string> sites = emulator::Sites();
   // Of tensor cores: a wait and a barrier for each step, one before shared
-  // memory is used for the sums, one before these are read.
-  EXPECT_EQ(sites.size(), kernel.path == Path::kTensor ? 4u : 1u);
+  // memory is used for the sums, one before these are read. Of a warpgroup's,
+  // also a barrier when those of the copies are begun, and waits for products,
+  // of the step before and of the last one.
+  EXPECT_EQ(sites.size(), boxes ? 7u : kernel.path == Path::kTensor ? 4u : 1u);
   for (const std::string& site : sites) {
     bool found = false;
     for (const Order order : kOrders) {
@@ -224,7 +230,8 @@ TEST_P(MatmulKernelTest, PlantedFaultsAreFound) {
       EXPECT_EQ(RunWith(kernel, p), "");
       // The last bit of the last element.
       if (fault == Fault::kEpsilon) {
-        const int64_t size = 24 * (shape.transpose ? 64 : 48);
+        const int64_t size =
+            24 * (shape.transpose ? shape.inputs : shape.outputs);
         static_cast<unsigned char*>(p.y)[(size - 1) * SizeOf(kernel.x_dtype)] ^=
             1;
       }

@@ -101,6 +101,7 @@ std::string RunMatmul(const MatmulProblem& problem, const MatmulPlan& plan,
   const auto* table = static_cast<const int32_t*>(scratch);
   MatmulArguments arguments;
   arguments.rows = problem.rows;
+  arguments.nnz = layout.nnz;
   arguments.source_features = transpose ? layout.outputs : layout.inputs;
   arguments.target_features = transpose ? layout.inputs : layout.outputs;
   arguments.source_block =

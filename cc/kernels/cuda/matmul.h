@@ -29,6 +29,9 @@ struct Device {
   int multiprocessors = 0;
   // Whether products of float32 may be made of TF32.
   bool tensor_float_32 = false;
+  // Whether to choose kernels for compute capability 9.0 alone, which have not
+  // been run on a GPU so far.
+  bool hopper = false;
 };
 
 struct MatmulKernel;  // see kernel_table.h

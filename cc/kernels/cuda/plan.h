@@ -86,7 +86,7 @@ std::string CutPasses(int64_t rows, const Device& device, const Kernel& kernel,
   constexpr int64_t kLeastRows = 512;
   constexpr int64_t kMostRows = int64_t{1} << 20;
   // A multiple of every kernel's depth of a step.
-  constexpr int64_t kRowsTogether = 32;
+  constexpr int64_t kRowsTogether = 64;
   if (plan->task_count == 0) return std::string();
   const int64_t fill = CeilDiv(BlocksToFill(device), plan->task_count);
   const int64_t passes = std::max(std::min(fill, CeilDiv(rows, kLeastRows)),
@@ -134,6 +134,7 @@ const Kernel* Choose(const std::vector<Kernel>& kernels, const Problem& problem,
         (kernel.path != chosen->path || chosen->right >= target_block)) {
       break;
     }
+    if (kernel.path == Path::kHopper && !device.hopper) continue;
     if (Takes(kernel, problem, device)) chosen = &kernel;
   }
   return chosen;

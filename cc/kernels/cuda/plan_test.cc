@@ -40,7 +40,8 @@ constexpr Dtype kF32 = Dtype::kFloat32, kF64 = Dtype::kFloat64;
 constexpr Dtype kF16 = Dtype::kFloat16, kBF16 = Dtype::kBFloat16;
 
 TEST(ChoiceTest, IsByDeviceDtypeBlockAxesGateAndAlignment) {
-  const GateKind none = GateKind::kNone, mixed = GateKind::kMixed;
+  const GateKind none = GateKind::kNone, mixed = GateKind::kMixed,
+                 mask = GateKind::kMask;
   const Choice choices[] = {
       {kAmpere, kF16, kF16, 256, 32, false, false, none,
        "matmul_tensor_f16_128x32_rows_forward",
@@ -59,6 +60,9 @@ TEST(ChoiceTest, IsByDeviceDtypeBlockAxesGateAndAlignment) {
        "sampled_matmul_elements_f16_f16_64x32"},
       {kAmpere, kF16, kF16, 256, 32, false, false, mixed,
        "matmul_elements_f16_f16_128x32",
+       "sampled_matmul_tensor_f16_64x32_rows"},
+      {kAmpere, kF16, kF16, 256, 32, false, false, mask,
+       "matmul_tensor_f16_128x32_rows_forward",
        "sampled_matmul_tensor_f16_64x32_rows"},
       {kAmpere, kF32, kF32, 256, 16, false, false, none,
        "matmul_vectors_f32_f32_128x16", "sampled_matmul_vectors_f32_f32_64x16"},

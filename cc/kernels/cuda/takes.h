@@ -33,6 +33,7 @@ inline bool HasPieces(Dtype dtype, const Layout& layout, int64_t inputs) {
 
 // What asks for a device, or a user's consent.
 inline bool IsAllowed(Path path, Dtype dtype, const Device& device) {
+  if (path == Path::kHopper) return device.capability == 90;
   if (path != Path::kTensor) return true;
   return device.capability >= 80 &&
          (dtype != Dtype::kFloat32 || device.tensor_float_32);

@@ -6,6 +6,7 @@
 
 #include "cc/kernels/cuda/config.h"
 #include "cc/kernels/cuda/fragments.cu.h"
+#include "cc/kernels/cuda/shared_sums.cu.h"
 
 namespace blocksparse {
 namespace cuda {
@@ -21,12 +22,8 @@ class TensorTile {
 
  private:
   static constexpr int kStage = LeftStep::kElements + RightStep::kElements;
-  // Sums in shared memory, one number apart from line to line: neighbours along
-  // either side are in different banks.
-  static constexpr int kSumsPitch = Config::kRight + 1;
   static constexpr size_t kStagesBytes = sizeof(T) * Config::kStages * kStage;
-  static constexpr size_t kSumsBytes =
-      (sizeof(float) * Config::kLeft * kSumsPitch + 15) / 16 * 16;
+  static constexpr size_t kSumsBytes = SharedSums<Config>::kBytes;
 
  public:
   static constexpr size_t kSharedBytes =
@@ -64,28 +61,15 @@ class TensorTile {
   // order that `finish` writes them.
   template <typename Finish>
   __device__ __forceinline__ void ForEach(const Finish& finish) const {
-    float* shared = reinterpret_cast<float*>(SharedMemory());
-    const int lane = ThreadIndex() % 32;
 #pragma unroll
     for (int l = 0; l < kLeftTiles; ++l) {
 #pragma unroll
       for (int r = 0; r < kRightTiles; ++r) {
-#pragma unroll
-        for (int i = 0; i < 4; ++i) {
-          const int left = FirstLeft() + l * 16 + i / 2 * 8 + lane / 4;
-          const int right = r * 8 + lane % 4 * 2 + i % 2;
-          shared[left * kSumsPitch + right] = sums_[l][r][i];
-        }
+        SharedSums<Config>::PutTile(FirstLeft() + l * 16, r * 8, sums_[l][r],
+                                    0);
       }
     }
-    SyncThreads();
-    for (int i = ThreadIndex(); i < Config::kLeft * Config::kRight;
-         i += Config::kThreads) {
-      const bool left_first = finish.left_first();
-      const int left = left_first ? i % Config::kLeft : i / Config::kRight;
-      const int right = left_first ? i / Config::kLeft : i % Config::kRight;
-      finish(left, right, shared[left * kSumsPitch + right]);
-    }
+    SharedSums<Config>::ForEach(finish);
   }
 
  private:

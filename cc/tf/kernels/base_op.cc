@@ -25,6 +25,9 @@ BaseOp::BaseOp(OpKernelConstruction* ctx) : OpKernel(ctx) {
   OP_REQUIRES(ctx, gate_count_ == 0 || gate_count_ == 1,
               InvalidArgument("got ", gate_count_,
                               " gates, expected 0 or 1; multiply them"));
+  bool gate_gradient;
+  OP_REQUIRES_OK(ctx, ctx->GetAttr("gate_gradient", &gate_gradient));
+  gate_is_mask_ = !gate_gradient;
   tensorflow::DataType dtype;
   OP_REQUIRES_OK(ctx, ctx->GetAttr("Tx", &dtype));
   x_dtype_ = ToDtype(dtype);

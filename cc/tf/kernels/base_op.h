@@ -68,6 +68,8 @@ class BaseOp : public tensorflow::OpKernel {
   int64_t inputs() const { return inputs_; }
   int64_t outputs() const { return outputs_; }
   int gate_count() const { return gate_count_; }
+  // Whether a gate, if there is one, is of 0 and 1.
+  bool gate_is_mask() const { return gate_is_mask_; }
   Dtype x_dtype() const { return x_dtype_; }
   Dtype blocks_dtype() const { return blocks_dtype_; }
 
@@ -86,6 +88,7 @@ class BaseOp : public tensorflow::OpKernel {
   int64_t inputs_ = 0;
   int64_t outputs_ = 0;
   int gate_count_ = 0;
+  bool gate_is_mask_ = false;
   Dtype x_dtype_ = Dtype::kFloat32;
   Dtype blocks_dtype_ = Dtype::kFloat32;
   Isa isa_ = Isa::kPortable;

@@ -37,6 +37,7 @@ absl::Status MatmulBaseOp::ReadProblem(OpKernelContext* ctx,
                           : ValidateView(layout.forward, "forward view")));
   TF_RETURN_IF_ERROR(ReadGate(ctx, 3, nnz, &problem->gate));
   TF_RETURN_IF_ERROR(ReplaceFeatures(x, y_features(), y_shape));
+  problem->gate_is_mask = gate_is_mask();
   problem->transpose = transpose_;
   problem->features_first = features_first();
   problem->x_dtype = x_dtype();

@@ -79,7 +79,7 @@ transpose: Whether W is transposed in its last two dimensions.
 shared_taps: Whether a block has all taps.
 inputs: Rows of W.
 outputs: Columns of W.
-gate_gradient: Whether gate has a derivative. If not, it is a mask.
+gate_gradient: Whether gate has a derivative. If not, it is a mask of 0 and 1.
 activation: gelu is the exact one, `z (1 + erf(z / sqrt 2)) / 2`.
 save_preactivation: Whether z is an output. The gradients of gelu and silu read
   it.

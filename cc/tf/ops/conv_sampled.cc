@@ -92,5 +92,5 @@ shared_taps: Whether a block has all taps.
 inputs: Rows of the kernel.
 outputs: Columns of the kernel.
 block_size: `(b_in, b_out)`, 1 to 256 each.
-gate_gradient: Whether gate has a derivative. If not, it is a mask.
+gate_gradient: Whether gate has a derivative. If not, it is a mask of 0 and 1.
 )doc");

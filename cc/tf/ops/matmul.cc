@@ -34,5 +34,5 @@ transpose: Whether to multiply by the transposed weight.
 feature_axis: The axis of features in x and y: -1, or 0.
 inputs: Rows of W.
 outputs: Columns of W.
-gate_gradient: Whether gate has a derivative. If not, it is a mask.
+gate_gradient: Whether gate has a derivative. If not, it is a mask of 0 and 1.
 )doc");

@@ -69,5 +69,5 @@ feature_axis: The axis of features in a and b: -1, or 0.
 inputs: Rows of the weight.
 outputs: Columns of the weight.
 block_size: `(b_in, b_out)`, 1 to 256 each.
-gate_gradient: Whether gate has a derivative. If not, it is a mask.
+gate_gradient: Whether gate has a derivative. If not, it is a mask of 0 and 1.
 )doc");
