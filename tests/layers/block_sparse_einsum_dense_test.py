@@ -93,10 +93,13 @@ def test_equals_einsum_dense_on_integers(
         weight.assign(RNG.integers(-3, 4, weight.shape))
     dense = twin(layer, shape)
     x = RNG.integers(-3, 4, shape).astype("float32")
-    assert layer.compute_output_shape(shape) == dense.compute_output_shape(
-        shape
-    )
     y_shape = dense(x).shape
+    # Not Keras's own: it gives elided axes in the wrong order.
+    known = layer.compute_output_shape(shape)
+    given = output_shape if isinstance(output_shape, tuple) else (output_shape,)
+    assert len(known) == len(y_shape)
+    assert all(k in (None, y) for k, y in zip(known, y_shape, strict=True))
+    assert known.count(None) == given.count(None)
     dy = RNG.integers(-3, 4, y_shape).astype("float32")
     y, dx, dblocks, *dbias = results(layer, layer.trainable_weights, x, dy)
     want, dx_want, dkernel, *dbias_want = results(
@@ -195,7 +198,7 @@ def test_refuses(equation, output_shape, bias_axes, message):
     [
         ((2, 5, None), "input_shape: got .* known sizes for the axes c"),
         ((2, None, 24), "bias_axes: got 'bd', expected axes of"),
-        ((2, 6, 24), "do not match"),
+        ((2, 6, 24), "the axis b of abc,cd->abd the size 5, expected 6"),
         ((2, 24), "expected the axes 'abc' of abc,cd->abd; reshape"),
         ((2, 3, 5, 24), "expected the axes 'abc'"),
     ],

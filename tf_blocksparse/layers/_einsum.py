@@ -103,6 +103,37 @@ class Equation:
             sizes.append(size)
         return sizes
 
+    def full_output_shape(
+        self,
+        input_shape: tuple[int | None, ...],
+        output_shape: tuple[int | None, ...],
+    ) -> tuple[int | None, ...]:
+        """The shape of y from that of x and the layer's argument.
+
+        As in Keras, what the argument leaves open stays open.
+
+        Raises:
+            ValueError: if they give one axis two sizes.
+        """
+        self.check_rank(input_shape)
+        x, y = self.spelt(len(input_shape))
+        first = len(self.y) - len(output_shape)
+        given = dict(zip(self.y[first:], output_shape, strict=True))
+        sizes = []
+        for axis in y:
+            size = given.get(axis)
+            if axis in x:
+                of_x = input_shape[x.index(axis)]
+                if None not in (size, of_x) and size != of_x:
+                    raise ValueError(
+                        f"output_shape: got {output_shape}, which gives the "
+                        f"axis {axis} of {self.text} the size {size}, expected "
+                        f"{of_x}, as x of shape {input_shape} has; or None"
+                    )
+                size = given.get(axis, of_x)
+            sizes.append(size)
+        return tuple(sizes)
+
     def input_sizes(self, input_shape: tuple[int | None, ...]) -> list[int]:
         """The sizes of `contracted` from the shape of x.
 

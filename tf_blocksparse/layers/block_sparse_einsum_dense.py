@@ -157,7 +157,6 @@ class BlockSparseEinsumDense(BlockSparseLayer):
     def build(self, input_shape: Any) -> None:
         """Makes the layout and the weights for inputs of this shape."""
         _checks.check_dtype(self)
-        self._parsed.check_rank(tuple(input_shape))
         self._full_output_shape = self.compute_output_shape(input_shape)
         self._input_sizes = self._parsed.input_sizes(tuple(input_shape))
         self._add_weights(math.prod(self._input_sizes))
@@ -223,10 +222,9 @@ class BlockSparseEinsumDense(BlockSparseLayer):
         Raises:
             ValueError: if the input's shape and `output_shape` do not fit.
         """
-        twin = keras.layers.EinsumDense(
-            self.equation, self.partial_output_shape, name=self.name
+        return self._parsed.full_output_shape(
+            tuple(input_shape), self.partial_output_shape
         )
-        return twin.compute_output_shape(tuple(input_shape))
 
     def kernel_matrix(self, kernel: Any) -> np.ndarray:
         """A kernel of `keras.layers.EinsumDense` as the matrix of the layout.
