@@ -98,6 +98,10 @@ test: build  ## run every test: C++, then Python (ARGS go to pytest)
 # A program of absl that shows its flags ends with 1.
 ASKED_FOR_HELP = [[ " $(ARGS) " == *" --help"* ]]
 
+.PHONY: portability
+portability: setup  ## run C++ tests on emulated processors (see docs)
+	@BAZEL=$(BAZEL_BIN) tools/portability.sh $(ARGS)
+
 .PHONY: demo
 demo: build  ## dense against sparse on real text (ARGS="--help" lists flags)
 	@PYTHONPATH=. $(PY) examples/char_lm.py $(ARGS) || $(ASKED_FOR_HELP)

@@ -90,7 +90,7 @@ def _extras():
         else tensorflow_wheel.DEFAULT_MINOR
     )
     return {
-        "cpu": [tensorflow_wheel.requirement(minor, "tensorflow-cpu")],
+        "cpu": [tensorflow_wheel.requirement(minor)],
         "gpu": [tensorflow_wheel.requirement(minor, "tensorflow[and-cuda]")],
     }
 

@@ -27,7 +27,7 @@ import session
 import settings as checks
 import suites
 from absl import app, flags
-from settings import Settings
+from settings import LOWER_INSTRUCTION_SET, Settings
 
 _SUITES = flags.DEFINE_list(
     "suites", list(suites.NAMES), f"Any of {', '.join(suites.NAMES)}."
@@ -102,7 +102,9 @@ _MEGABYTES = flags.DEFINE_integer(
     lower_bound=1,
 )
 _INSTRUCTION_SETS = flags.DEFINE_list(
-    "instruction_sets", "avx2", "avx2, portable or avx512 (instruction_sets)."
+    "instruction_sets",
+    LOWER_INSTRUCTION_SET,
+    "avx2, portable, avx512 or neon (instruction_sets).",
 )
 _OTHER_PYTHON = flags.DEFINE_string(
     "other_python",
@@ -146,7 +148,7 @@ def read_flags() -> Settings:
         instruction_sets=checks.names(
             "instruction_sets",
             _INSTRUCTION_SETS.value,
-            ("avx2", "portable", "avx512"),
+            ("avx2", "portable", "avx512", "neon"),
         ),
         other_python=_OTHER_PYTHON.value,
     )

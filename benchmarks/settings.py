@@ -3,6 +3,7 @@
 
 import dataclasses
 import math
+import platform
 import re
 import sys
 from collections.abc import Sequence
@@ -12,6 +13,9 @@ from case import DTYPES, PRODUCTS
 
 # Whether all taps of a convolution have one layout, or each its own.
 TAPS = ("shared", "per_tap")
+
+# The one below the best of this processor's family.
+LOWER_INSTRUCTION_SET = "avx2" if platform.machine() == "x86_64" else "portable"
 
 _Value = TypeVar("_Value")
 
@@ -41,7 +45,7 @@ class Settings:
     batch: int = 128
     cases: int = 40
     megabytes: int = 512
-    instruction_sets: tuple[str, ...] = ("avx2",)
+    instruction_sets: tuple[str, ...] = (LOWER_INSTRUCTION_SET,)
     other_python: str = sys.executable
     peak_gflops: float = 100.0
     conv_shapes: tuple[str, ...] | None = None

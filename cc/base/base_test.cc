@@ -81,16 +81,21 @@ TEST(ConvertTest, KeepsWhatIsNoNumber) {
 TEST(IsaTest, IsLoweredByTheEnvironment) {
   std::string error;
   Isa isa;
-  for (const char* name : {"portable", "avx2", "avx512"}) {
+  for (const Isa known : kIsas) {
+    const char* const name = NameOf(known);
     setenv("TF_BLOCKSPARSE_MAX_ISA", name, 1);
     Isa limit;
     ASSERT_TRUE(ParseIsa(name, &limit));
+    EXPECT_EQ(limit, known);
     ASSERT_TRUE(MaxIsa(&isa, &error));
     EXPECT_EQ(isa, std::min(limit, DetectIsa()));
   }
   setenv("TF_BLOCKSPARSE_MAX_ISA", "sse9", 1);
   EXPECT_FALSE(MaxIsa(&isa, &error));
-  EXPECT_NE(error.find("\"sse9\""), std::string::npos);
+  EXPECT_NE(error.find("\"sse9\", expected one of portable"),
+            std::string::npos);
+  EXPECT_NE(error.find("; set it to one of them or unset it"),
+            std::string::npos);
   unsetenv("TF_BLOCKSPARSE_MAX_ISA");
   ASSERT_TRUE(MaxIsa(&isa, &error));
   EXPECT_EQ(isa, DetectIsa());

@@ -9,11 +9,6 @@
 #include <cstdlib>
 
 namespace blocksparse {
-namespace {
-
-constexpr Isa kAllIsas[] = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512};
-
-}  // namespace
 
 const char* NameOf(Isa isa) {
   switch (isa) {
@@ -21,6 +16,8 @@ const char* NameOf(Isa isa) {
       return "avx512";
     case Isa::kAvx2:
       return "avx2";
+    case Isa::kNeon:
+      return "neon";
     default:
       return "portable";
   }
@@ -40,13 +37,17 @@ Isa DetectIsa() {
       __builtin_cpu_supports("avx512vl")) {
     return Isa::kAvx512;
   }
-  if (avx2) return Isa::kAvx2;
-#endif
+  return avx2 ? Isa::kAvx2 : Isa::kPortable;
+#elif defined(__aarch64__)
+  // A part of the architecture.
+  return Isa::kNeon;
+#else
   return Isa::kPortable;
+#endif
 }
 
 bool ParseIsa(const std::string& name, Isa* isa) {
-  for (Isa candidate : kAllIsas) {
+  for (Isa candidate : kIsas) {
     if (name == NameOf(candidate)) {
       *isa = candidate;
       return true;
@@ -62,8 +63,9 @@ bool MaxIsa(Isa* isa, std::string* error) {
   Isa limit;
   if (!ParseIsa(wanted, &limit)) {
     *error = std::string("TF_BLOCKSPARSE_MAX_ISA is \"") + wanted +
-             "\", expected one of portable, avx2, avx512; set it to one of "
-             "them or unset it";
+             "\", expected one of ";
+    for (Isa known : kIsas) *error += std::string(NameOf(known)) + ", ";
+    error->replace(error->size() - 2, 2, "; set it to one of them or unset it");
     return false;
   }
   *isa = std::min(*isa, limit);

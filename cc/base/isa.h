@@ -8,15 +8,24 @@
 
 namespace blocksparse {
 
-// Ordered: a machine that runs one runs all before it.
-enum class Isa { kPortable = 0, kAvx2 = 1, kAvx512 = 2 };
+enum class Isa { kPortable, kAvx2, kAvx512, kNeon };
+
+// Those that this code is compiled for. Ordered: a machine that runs one runs
+// all before it.
+#if defined(__x86_64__)
+constexpr Isa kIsas[] = {Isa::kPortable, Isa::kAvx2, Isa::kAvx512};
+#elif defined(__aarch64__)
+constexpr Isa kIsas[] = {Isa::kPortable, Isa::kNeon};
+#else
+constexpr Isa kIsas[] = {Isa::kPortable};
+#endif
 
 const char* NameOf(Isa isa);
 
 // The best set this processor and operating system support.
 Isa DetectIsa();
 
-// Reads a name ("portable", "avx2", "avx512"); false if it is none of them.
+// Reads the name of one of kIsas; false if it is none of them.
 bool ParseIsa(const std::string& name, Isa* isa);
 
 // DetectIsa(), lowered by the environment variable TF_BLOCKSPARSE_MAX_ISA.

@@ -29,6 +29,8 @@ _KERNEL_COPTS = [
 
 ISA_COPTS = {
     "portable": _KERNEL_COPTS,
+    # Every processor of aarch64 has it.
+    "neon": _KERNEL_COPTS,
     "avx2": _KERNEL_COPTS + [
         "-mavx2",
         "-mf16c",
@@ -50,10 +52,17 @@ ISA_COPTS = {
     ],
 }
 
+# The processors an instruction set is compiled for; portable for all.
+_ISA_CPU = {
+    "avx2": "@platforms//cpu:x86_64",
+    "avx512": "@platforms//cpu:x86_64",
+    "neon": "@platforms//cpu:aarch64",
+}
+
 def isa_kernels(name, hdrs, deps):
     """Compiles every *_<isa>.cc of this folder with the flags of its ISA.
 
-    Off x86-64 only the portable ones are compiled. A test of each looks at
+    Only those for the processor that the build is for. A test of each looks at
     what its objects export.
 
     Args:
@@ -63,10 +72,11 @@ def isa_kernels(name, hdrs, deps):
     """
     for isa, isa_copts in ISA_COPTS.items():
         srcs = native.glob(["*_%s.cc" % isa])
+        cpu = _ISA_CPU.get(isa)
         cc_library(
             name = "%s_%s" % (name, isa),
-            srcs = srcs if isa == "portable" else select({
-                "@platforms//cpu:x86_64": srcs,
+            srcs = srcs if cpu == None else select({
+                cpu: srcs,
                 "//conditions:default": [],
             }),
             copts = COPTS + isa_copts,
@@ -78,10 +88,18 @@ def isa_kernels(name, hdrs, deps):
         isa_symbols_test(
             name = "%s_%s_symbols_test" % (name, isa),
             size = "small",
+            compiled = True if cpu == None else select({
+                cpu: True,
+                "//conditions:default": False,
+            }),
             isa = isa,
             kernels = ":%s_%s" % (name, isa),
-            # A sanitizer adds initializers, and less is inlined.
-            tags = ["no-sanitizer"],
+            tags = [
+                # A script.
+                "no-emulator",
+                # A sanitizer adds initializers, and less is inlined.
+                "no-sanitizer",
+            ],
         )
     cc_library(
         name = name,

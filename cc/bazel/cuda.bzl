@@ -164,6 +164,10 @@ def cuda_objects(name, srcs, deps, has_kernels = True, **kwargs):
             name = target + "_ptxas_test",
             size = "small",
             objects = ":" + target,
-            # No sanitizer changes what runs on a GPU.
-            tags = tags + ["no-sanitizer"],
+            tags = tags + [
+                # A script.
+                "no-emulator",
+                # No sanitizer changes what runs on a GPU.
+                "no-sanitizer",
+            ],
         )

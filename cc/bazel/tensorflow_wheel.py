@@ -8,6 +8,7 @@ another one than the user's.
 import json
 import os
 import pathlib
+import platform
 import re
 import site
 import sys
@@ -17,10 +18,13 @@ import sysconfig
 # `pip install .` both read it here.
 DEFAULT_MINOR = "2.21"
 
+# Wheels of tensorflow-cpu are for x86-64 only.
+_PACKAGE = "tensorflow-cpu" if platform.machine() == "x86_64" else "tensorflow"
+
 _FRAMEWORK = "tensorflow/libtensorflow_framework.so.2"
 
 
-def requirement(minor=DEFAULT_MINOR, package="tensorflow-cpu"):
+def requirement(minor=DEFAULT_MINOR, package=_PACKAGE):
     """What to ask pip for: that minor, any patch of it."""
     return f"{package}=={minor}.*"
 

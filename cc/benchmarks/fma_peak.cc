@@ -21,8 +21,12 @@ namespace blocksparse {
 namespace {
 
 // Two units of latency 4 need 8 sums under way; 10 and two operands fit the 16
-// registers of AVX2.
+// registers of AVX2. Four units, that some cores of aarch64 have, need 16.
+#if defined(__aarch64__)
+constexpr int kSums = 16;
+#else
 constexpr int kSums = 10;
+#endif
 
 // A function per instruction set: what the compiler does to vectors that are
 // wider than a function's registers, it does before inlining.

@@ -38,7 +38,7 @@ def test_measures_checks_and_prints(bench, tmp_path):
     ]
     assert all(line.count(" / ") == 5 for line in table[2:])
     run = json.loads((tmp_path / "out/result.json").read_text())
-    assert run["machine"]["isa"] in ("avx512", "avx2", "portable")
+    assert run["machine"]["isa"] in ("avx512", "avx2", "neon", "portable")
     assert run["machine"]["tensorflow"]
     assert run["seed"] == 7
     assert "--seed=7" in run["flags"]

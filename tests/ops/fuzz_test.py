@@ -7,6 +7,7 @@ They run in another process, so that a crash is a failed test.
 import json
 import os
 import pathlib
+import platform
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,9 @@ import tf_blocksparse
 FOLDER = pathlib.Path(__file__).parent
 ROOT = FOLDER.parents[1]
 COUNT = 600
+ISAS = {"x86_64": ["avx2", "avx512"], "aarch64": ["neon"]}.get(
+    platform.machine(), []
+)
 
 pytestmark = pytest.mark.parametrize(
     "program", ["fuzz_program.py", "conv_fuzz_program.py"]
@@ -43,7 +47,7 @@ def test_malformed_calls_are_refused(program):
     fuzz(program, tf_blocksparse.library_path(), seed=0)
 
 
-@pytest.mark.parametrize("isa", ["portable", "avx2"])
+@pytest.mark.parametrize("isa", ["portable", *ISAS[:1]])
 def test_on_lower_instruction_sets(program, isa):
     path = tf_blocksparse.library_path()
     fuzz(program, path, seed=1, TF_BLOCKSPARSE_MAX_ISA=isa)
@@ -78,7 +82,7 @@ def library_with_address_sanitizer():
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("isa", ["portable", "avx2", "avx512"])
+@pytest.mark.parametrize("isa", ["portable", *ISAS])
 def test_under_address_sanitizer(library_with_address_sanitizer, program, isa):
     library, runtime = library_with_address_sanitizer
     fuzz(

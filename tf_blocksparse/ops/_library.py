@@ -10,6 +10,7 @@ import importlib
 import json
 import os
 import pathlib
+import platform
 import sys
 from typing import Any
 
@@ -74,8 +75,11 @@ def _minor(version: str) -> str:
 
 
 def _install(minor: str) -> str:
+    # Wheels of tensorflow-cpu are for x86-64 only.
+    x86 = platform.machine() == "x86_64"
+    package = "tensorflow-cpu" if x86 else "tensorflow"
     return (
-        f'run `pip install "tensorflow-cpu=={minor}.*"`, or with a GPU '
+        f'run `pip install "{package}=={minor}.*"`, or with a GPU '
         f'`pip install "tensorflow[and-cuda]=={minor}.*"`'
     )
 

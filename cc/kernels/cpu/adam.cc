@@ -17,6 +17,10 @@ void Adam(const AdamProblem& problem, int64_t begin, int64_t end);
 namespace avx512 {
 void Adam(const AdamProblem& problem, int64_t begin, int64_t end);
 }
+#elif defined(__aarch64__)
+namespace neon {
+void Adam(const AdamProblem& problem, int64_t begin, int64_t end);
+}
 #endif
 
 void RunAdam(const AdamProblem& problem, Isa isa, const Executor& executor) {
@@ -24,6 +28,8 @@ void RunAdam(const AdamProblem& problem, Isa isa, const Executor& executor) {
 #if defined(__x86_64__)
   if (isa >= Isa::kAvx2) update = avx2::Adam;
   if (isa >= Isa::kAvx512) update = avx512::Adam;
+#elif defined(__aarch64__)
+  if (isa >= Isa::kNeon) update = neon::Adam;
 #else
   (void)isa;
 #endif

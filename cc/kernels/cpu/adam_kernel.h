@@ -35,6 +35,13 @@ inline Vector<float, 4> Root(Vector<float, 4> x) {
 inline Vector<double, 2> Root(Vector<double, 2> x) {
   return (Vector<double, 2>)_mm_sqrt_pd((__m128d)x);
 }
+#elif defined(BLOCKSPARSE_NEON)
+inline Vector<float, 4> Root(Vector<float, 4> x) {
+  return (Vector<float, 4>)vsqrtq_f32((float32x4_t)x);
+}
+inline Vector<double, 2> Root(Vector<double, 2> x) {
+  return (Vector<double, 2>)vsqrtq_f64((float64x2_t)x);
+}
 #else
 template <typename V>
 inline V Root(V x) {

@@ -114,16 +114,16 @@ void Check(int64_t size, Isa isa, int threads, bool in_place) {
 }
 
 TEST(AdamTest, IsTheDefinitionToTheLastBit) {
-  for (int isa = 0; isa <= static_cast<int>(DetectIsa()); ++isa) {
+  for (const Isa isa : kIsas) {
+    if (isa > DetectIsa()) continue;
     for (int64_t size : {0, 1, 7, 15, 16, 17, 33, 1000, 32768, 100001}) {
       for (int threads : {1, 3}) {
         for (bool in_place : {false, true}) {
           SCOPED_TRACE(testing::Message()
-                       << NameOf(static_cast<Isa>(isa)) << ", " << size
-                       << " numbers, " << threads << " threads, in place "
-                       << in_place);
-          Check<float>(size, static_cast<Isa>(isa), threads, in_place);
-          Check<double>(size, static_cast<Isa>(isa), threads, in_place);
+                       << NameOf(isa) << ", " << size << " numbers, " << threads
+                       << " threads, in place " << in_place);
+          Check<float>(size, isa, threads, in_place);
+          Check<double>(size, isa, threads, in_place);
         }
       }
     }

@@ -7,23 +7,15 @@
 
 namespace blocksparse {
 
-#define BLOCKSPARSE_DECLARE(isa)                            \
-  namespace isa {                                           \
-  extern const MatmulKernel kMatmulKernels[];               \
-  extern const int kMatmulKernelCount;                      \
-  extern const SampledMatmulKernel kSampledMatmulKernels[]; \
-  extern const int kSampledMatmulKernelCount;               \
-  extern const ConvKernel kConvKernels[];                   \
-  extern const int kConvKernelCount;                        \
-  extern const ConvSampledKernel kConvSampledKernels[];     \
-  extern const int kConvSampledKernelCount;                 \
-  }
+// kIsas, best first.
 #if defined(__x86_64__)
-BLOCKSPARSE_DECLARE(avx512)
-BLOCKSPARSE_DECLARE(avx2)
+#define BLOCKSPARSE_ISAS(use, kind) \
+  use(avx512, kind) use(avx2, kind) use(portable, kind)
+#elif defined(__aarch64__)
+#define BLOCKSPARSE_ISAS(use, kind) use(neon, kind) use(portable, kind)
+#else
+#define BLOCKSPARSE_ISAS(use, kind) use(portable, kind)
 #endif
-BLOCKSPARSE_DECLARE(portable)
-#undef BLOCKSPARSE_DECLARE
 
 namespace {
 
@@ -34,61 +26,27 @@ void Append(const Kernel* kernels, int count, std::vector<Kernel>* all) {
 
 }  // namespace
 
-KernelList<MatmulKernel> MatmulKernels() {
-  static const auto* const all = [] {
-    auto* kernels = new std::vector<MatmulKernel>;
-#if defined(__x86_64__)
-    Append(avx512::kMatmulKernels, avx512::kMatmulKernelCount, kernels);
-    Append(avx2::kMatmulKernels, avx2::kMatmulKernelCount, kernels);
-#endif
-    Append(portable::kMatmulKernels, portable::kMatmulKernelCount, kernels);
-    return kernels;
-  }();
-  return {all->data(), all->data() + all->size()};
-}
+#define BLOCKSPARSE_DECLARE(isa, kind)          \
+  namespace isa {                               \
+  extern const kind##Kernel k##kind##Kernels[]; \
+  extern const int k##kind##KernelCount;        \
+  }
+#define BLOCKSPARSE_APPEND(isa, kind) \
+  Append(isa::k##kind##Kernels, isa::k##kind##KernelCount, kernels);
+#define BLOCKSPARSE_DEFINE_LIST(kind)                \
+  BLOCKSPARSE_ISAS(BLOCKSPARSE_DECLARE, kind)        \
+  KernelList<kind##Kernel> kind##Kernels() {         \
+    static const auto* const all = [] {              \
+      auto* kernels = new std::vector<kind##Kernel>; \
+      BLOCKSPARSE_ISAS(BLOCKSPARSE_APPEND, kind)     \
+      return kernels;                                \
+    }();                                             \
+    return {all->data(), all->data() + all->size()}; \
+  }
 
-KernelList<SampledMatmulKernel> SampledMatmulKernels() {
-  static const auto* const all = [] {
-    auto* kernels = new std::vector<SampledMatmulKernel>;
-#if defined(__x86_64__)
-    Append(avx512::kSampledMatmulKernels, avx512::kSampledMatmulKernelCount,
-           kernels);
-    Append(avx2::kSampledMatmulKernels, avx2::kSampledMatmulKernelCount,
-           kernels);
-#endif
-    Append(portable::kSampledMatmulKernels, portable::kSampledMatmulKernelCount,
-           kernels);
-    return kernels;
-  }();
-  return {all->data(), all->data() + all->size()};
-}
-
-KernelList<ConvKernel> ConvKernels() {
-  static const auto* const all = [] {
-    auto* kernels = new std::vector<ConvKernel>;
-#if defined(__x86_64__)
-    Append(avx512::kConvKernels, avx512::kConvKernelCount, kernels);
-    Append(avx2::kConvKernels, avx2::kConvKernelCount, kernels);
-#endif
-    Append(portable::kConvKernels, portable::kConvKernelCount, kernels);
-    return kernels;
-  }();
-  return {all->data(), all->data() + all->size()};
-}
-
-KernelList<ConvSampledKernel> ConvSampledKernels() {
-  static const auto* const all = [] {
-    auto* kernels = new std::vector<ConvSampledKernel>;
-#if defined(__x86_64__)
-    Append(avx512::kConvSampledKernels, avx512::kConvSampledKernelCount,
-           kernels);
-    Append(avx2::kConvSampledKernels, avx2::kConvSampledKernelCount, kernels);
-#endif
-    Append(portable::kConvSampledKernels, portable::kConvSampledKernelCount,
-           kernels);
-    return kernels;
-  }();
-  return {all->data(), all->data() + all->size()};
-}
+BLOCKSPARSE_DEFINE_LIST(Matmul)
+BLOCKSPARSE_DEFINE_LIST(SampledMatmul)
+BLOCKSPARSE_DEFINE_LIST(Conv)
+BLOCKSPARSE_DEFINE_LIST(ConvSampled)
 
 }  // namespace blocksparse

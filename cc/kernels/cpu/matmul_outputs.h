@@ -136,8 +136,8 @@ void AccumulateTarget(const BlockRef<T, Weights>* refs, int count,
                       int64_t target_block, int64_t features, T* tile,
                       int64_t tile_stride) {
   if constexpr (kTranspose) {
-    // 8 x 2 sums fit the registers of AVX-512; more rows read them again.
-    constexpr int kGroup = BLOCKSPARSE_VECTOR_BYTES == 64 ? 8 : 4;
+    // 8 x 2 sums fit 32 registers; more rows read them again.
+    constexpr int kGroup = kRegisters / 4;
     for (; first + kGroup <= target_block; first += kGroup) {
       AccumulateDots<kLanes, kRows, kGroup>(refs, count, block_outputs, first,
                                             features, tile, tile_stride);

@@ -20,9 +20,13 @@ constexpr Dtype kDtype = std::is_same_v<Stored, float>      ? Dtype::kFloat32
                          : std::is_same_v<Stored, BFloat16> ? Dtype::kBFloat16
                                                             : Dtype::kFloat16;
 
+#if defined(BLOCKSPARSE_NEON)
+constexpr Isa kIsa = Isa::kNeon;
+#else
 constexpr Isa kIsa = BLOCKSPARSE_VECTOR_BYTES == 64   ? Isa::kAvx512
                      : BLOCKSPARSE_VECTOR_BYTES == 32 ? Isa::kAvx2
                                                       : Isa::kPortable;
+#endif
 
 }  // namespace BLOCKSPARSE_ISA
 }  // namespace blocksparse

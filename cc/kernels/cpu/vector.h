@@ -4,6 +4,9 @@
 //   BLOCKSPARSE_ISA           name of the instruction set, a namespace here, so
 //                             that the linker never merges two builds
 //   BLOCKSPARSE_VECTOR_BYTES  width of its registers
+//   BLOCKSPARSE_NEON          for NEON alone, which compilers for aarch64 use
+//   in
+//                             portable code, too, and define nothing for
 #ifndef TF_BLOCKSPARSE_CC_KERNELS_CPU_VECTOR_H_
 #define TF_BLOCKSPARSE_CC_KERNELS_CPU_VECTOR_H_
 
@@ -16,6 +19,9 @@
 
 #if defined(__F16C__)
 #include <immintrin.h>
+#endif
+#if defined(BLOCKSPARSE_NEON)
+#include <arm_neon.h>
 #endif
 
 namespace blocksparse {
@@ -31,6 +37,13 @@ using Vector = typename VectorOf<T, kLanes>::type;
 // Lanes of a full register.
 template <typename T>
 constexpr int kFullLanes = BLOCKSPARSE_VECTOR_BYTES / sizeof(T);
+
+// Registers, for which sums, operands and weights compete.
+#if defined(__AVX512F__) || defined(BLOCKSPARSE_NEON)
+constexpr int kRegisters = 32;
+#else
+constexpr int kRegisters = 16;
+#endif
 
 // What elements of a stored type are computed in.
 template <typename Stored>
@@ -78,6 +91,11 @@ inline Vector<float, kLanes> Load(const Float16* from) {
     return (Vector<float, 8>)_mm256_cvtph_ps(LoadBits<__m128i>(from));
   }
 #endif
+#if defined(BLOCKSPARSE_NEON)
+  if constexpr (kLanes == 4) {
+    return (Vector<float, 4>)vcvt_f32_f16(LoadBits<float16x4_t>(from));
+  }
+#endif
   Vector<float, kLanes> value;
   for (int lane = 0; lane < kLanes; ++lane) value[lane] = Widen(from[lane]);
   return value;
@@ -115,6 +133,13 @@ inline void Store(Vector<float, kLanes> value, Float16* to) {
 #if defined(__F16C__)
   if constexpr (kLanes == 8) {
     const __m128i bits = _mm256_cvtps_ph((__m256)value, 0);
+    __builtin_memcpy(to, &bits, sizeof bits);
+    return;
+  }
+#endif
+#if defined(BLOCKSPARSE_NEON)
+  if constexpr (kLanes == 4) {
+    const float16x4_t bits = vcvt_f16_f32((float32x4_t)value);
     __builtin_memcpy(to, &bits, sizeof bits);
     return;
   }

@@ -1,0 +1,6 @@
+// Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+#define BLOCKSPARSE_ISA neon
+#define BLOCKSPARSE_NEON
+#define BLOCKSPARSE_VECTOR_BYTES 16
+#define BLOCKSPARSE_ROWS_NEON
+#include "cc/kernels/cpu/conv_sampled_instantiate.h"

@@ -1,0 +1,49 @@
+#!/usr/bin/env bash
+# Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
+# Runs the C++ tests on emulated processors: aarch64, cross-compiled, and x86-64
+# without AVX and without AVX-512. See docs/portability.md.
+# Usage: tools/portability.sh [STRIDE]
+# Tests that go through a table take every STRIDE-th entry of it; 1 takes all,
+# which takes hours. A prime meets all of the periods that tables have.
+set -euo pipefail
+cd "$(dirname "${BASH_SOURCE[0]}")/.."
+stride=${1:-61}
+
+missing=()
+for program in aarch64-linux-gnu-g++ qemu-aarch64 qemu-x86_64; do
+  command -v "$program" >/dev/null || missing+=("$program")
+done
+if ((${#missing[@]})); then
+  echo "error: no ${missing[*]} in PATH: install Debian's packages" \
+    "g++-aarch64-linux-gnu and qemu-user" >&2
+  exit 1
+fi
+bazel=${BAZEL:-$(command -v bazel || command -v bazelisk)}
+
+# Not the CUDA kernels, whose own emulator takes minutes without another one.
+tests=(//cc/base:tests //cc/layout:tests //cc/testing:tests
+  //cc/kernels/reference:tests //cc/kernels/cpu:tests
+  //cc/kernels/cuda:plan_test)
+failed=()
+check() { # check <what> <flags of bazel test...>
+  local what=$1
+  shift
+  echo "== $what"
+  "$bazel" test "$@" --keep_going --test_summary=short || failed+=("$what")
+}
+emulated=(--test_env="TF_BLOCKSPARSE_TEST_STRIDE=$stride"
+  --test_timeout=36000 --test_tag_filters=-no-emulator)
+
+check "aarch64" --config=aarch64 "${emulated[@]}" "${tests[@]}"
+check "what the objects for aarch64 export" --config=aarch64 --run_under=env \
+  --test_tag_filters=no-emulator //cc/kernels/cpu:tests
+for processor in Nehalem Haswell; do
+  check "x86-64, $processor" --run_under="qemu-x86_64 -cpu $processor" \
+    "${emulated[@]}" "${tests[@]}"
+done
+
+if ((${#failed[@]})); then
+  printf 'failed: %s\n' "${failed[@]}" >&2
+  exit 1
+fi
+echo "all passed, with every $stride. entry of the tables"
