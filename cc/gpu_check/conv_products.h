@@ -53,6 +53,14 @@ struct ConvProduct {
     return RunConv(problem, plan, scratch, nullptr);
   }
   static void* OutputOf(const Problem& problem) { return problem.y; }
+  // Those of the product that it may be.
+  static const std::vector<int32_t>& TableOf(const Plan& plan) {
+    return plan.kernel == nullptr ? plan.product.table : plan.table;
+  }
+  static const char* NameOf(const Plan& plan) {
+    return plan.kernel == nullptr ? plan.product.kernel->name
+                                  : plan.kernel->name;
+  }
 };
 
 struct ConvSampledProduct {
@@ -93,6 +101,14 @@ struct ConvSampledProduct {
     return RunConvSampled(problem, plan, scratch, nullptr);
   }
   static void* OutputOf(const Problem& problem) { return problem.blocks; }
+  // Those of the product that it may be.
+  static const std::vector<int32_t>& TableOf(const Plan& plan) {
+    return plan.kernel == nullptr ? plan.product.table : plan.table;
+  }
+  static const char* NameOf(const Plan& plan) {
+    return plan.kernel == nullptr ? plan.product.kernel->name
+                                  : plan.kernel->name;
+  }
 };
 
 }  // namespace cuda

@@ -1,6 +1,8 @@
 // Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 #include "cc/gpu_check/correctness.h"
 
+#include <algorithm>
+#include <chrono>
 #include <set>
 #include <stdexcept>
 #include <utility>
@@ -9,6 +11,7 @@
 #include "cc/base/message.h"
 #include "cc/gpu_check/conv_products.h"
 #include "cc/gpu_check/mirror.h"
+#include "cc/gpu_check/numbers.h"
 #include "cc/gpu_check/products.h"
 
 namespace blocksparse {
@@ -39,6 +42,36 @@ bool IsAsked(const std::string& name, const CorrectnessOptions& options) {
   return name.find(options.only) != std::string::npos;
 }
 
+// When a kernel's time is up.
+class Deadlines {
+ public:
+  explicit Deadlines(const CorrectnessOptions& options)
+      : start_(std::chrono::steady_clock::now()),
+        each_(options.seconds / std::max<int64_t>(1, CountKernels(options))) {}
+
+  void NextKernel() { ++kernels_; }
+  bool IsOver() const {
+    const std::chrono::duration<double> passed =
+        std::chrono::steady_clock::now() - start_;
+    return passed.count() >= each_ * kernels_;
+  }
+
+ private:
+  const std::chrono::steady_clock::time_point start_;
+  const double each_;
+  int64_t kernels_ = 0;
+};
+
+// Drawn, so that whatever part of a table there is time for has some of all.
+template <typename T>
+std::vector<T> Shuffled(std::vector<T> items, uint64_t seed) {
+  Draws draws(seed);
+  for (size_t i = items.size(); i > 1; --i) {
+    std::swap(items[i - 1], items[draws.Below(static_cast<int64_t>(i))]);
+  }
+  return items;
+}
+
 template <typename Product>
 class Checker {
  public:
@@ -49,8 +82,12 @@ class Checker {
   using Report = std::function<void(const KernelReport&)>;
 
   Checker(const Device& device, const CorrectnessOptions& options,
-          const Report& report, Mirror* mirror)
-      : device_(device), options_(options), report_(report), mirror_(mirror) {}
+          const Report& report, Deadlines* deadlines, Mirror* mirror)
+      : device_(device),
+        options_(options),
+        report_(report),
+        deadlines_(deadlines),
+        mirror_(mirror) {}
 
   void CheckAll() {
     size_t place = 0;
@@ -64,6 +101,7 @@ class Checker {
   void Begin(const std::string& name) {
     found_ = KernelReport();
     found_.kernel = name;
+    deadlines_->NextKernel();
   }
 
   void CheckKernel(const typename Product::Kernel& kernel, size_t place) {
@@ -78,13 +116,15 @@ class Checker {
     };
     Begin(kernel.name);
     const Types types = {kernel.x_dtype, kernel.blocks_dtype};
-    const std::vector<Shape> shapes = Product::ExactShapes(kernel, place);
-    for (size_t i = 0; i < shapes.size(); i += options_.step) {
-      CheckCase(shapes[i], types, Fill::kIntegers, 0, takes, plan);
-    }
+    // These first: there are few of them, which ask most of it.
     const std::vector<Shape> own = Product::OwnShapes(kernel);
     for (size_t i = 0; i < own.size(); i += options_.step) {
       CheckCase(own[i], types, Fill::kUniform, Ulps(kernel), takes, plan);
+    }
+    const std::vector<Shape> shapes =
+        Shuffled(Product::ExactShapes(kernel, place), options_.seed);
+    for (size_t i = 0; i < shapes.size(); i += options_.step) {
+      CheckCase(shapes[i], types, Fill::kIntegers, 0, takes, plan);
     }
     if (found_.cases > 0) report_(found_);
   }
@@ -94,7 +134,8 @@ class Checker {
     const std::string name = ChosenName<Product>(types);
     if (!IsAsked(name, options_)) return;
     Begin(name);
-    const std::vector<Shape> shapes = Product::ChosenShapes();
+    const std::vector<Shape> shapes =
+        Shuffled(Product::ChosenShapes(), options_.seed);
     for (size_t i = 0; i < shapes.size(); i += options_.step) {
       Device device = device_;
       device.tensor_float_32 = i % 2 == 0;
@@ -112,6 +153,10 @@ class Checker {
   void CheckCase(const Shape& shape, const Types& types, Fill fill, double ulps,
                  const Takes& takes, const Planner& plan) {
     if (!found_.failure.empty()) return;
+    if (found_.cases > 0 && deadlines_->IsOver()) {
+      ++found_.left_out;
+      return;
+    }
     const uint64_t seed = options_.seed + found_.cases;
     typename Product::Case test(shape, types.first, types.second, fill, seed);
     if (!takes(Product::ProblemOf(test))) return;
@@ -145,6 +190,7 @@ class Checker {
   const Device device_;
   const CorrectnessOptions& options_;
   const Report& report_;
+  Deadlines* const deadlines_;
   Mirror* const mirror_;
   KernelReport found_;
 };
@@ -166,10 +212,14 @@ int64_t Count(const CorrectnessOptions& options) {
 void CheckKernels(const Device& device, const CorrectnessOptions& options,
                   const std::function<void(const KernelReport&)>& report) {
   Mirror mirror(kMirrorBytes);
-  Checker<MatmulProduct>(device, options, report, &mirror).CheckAll();
-  Checker<SampledMatmulProduct>(device, options, report, &mirror).CheckAll();
-  Checker<ConvProduct>(device, options, report, &mirror).CheckAll();
-  Checker<ConvSampledProduct>(device, options, report, &mirror).CheckAll();
+  Deadlines deadlines(options);
+  Checker<MatmulProduct>(device, options, report, &deadlines, &mirror)
+      .CheckAll();
+  Checker<SampledMatmulProduct>(device, options, report, &deadlines, &mirror)
+      .CheckAll();
+  Checker<ConvProduct>(device, options, report, &deadlines, &mirror).CheckAll();
+  Checker<ConvSampledProduct>(device, options, report, &deadlines, &mirror)
+      .CheckAll();
 }
 
 int64_t CountKernels(const CorrectnessOptions& options) {

@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <string>
 
 #include "cc/kernels/cuda/matmul.h"
@@ -13,9 +14,12 @@ namespace blocksparse {
 namespace cuda {
 
 struct CorrectnessOptions {
-  uint64_t seed = 1;  // of operands
+  uint64_t seed = 1;  // of operands, and of the order of cases
   // Every so many-th of a kernel's cases.
   int step = 1;
+  // After which each kernel has one case only. All kernels share the time, what
+  // one leaves being the next ones'.
+  double seconds = std::numeric_limits<double>::infinity();
   // Only kernels whose name has this in it.
   std::string only;
   // The kernel, or "chosen ...", whose results get a wrong byte, which has to
@@ -27,7 +31,8 @@ struct CorrectnessOptions {
 struct KernelReport {
   std::string kernel;
   int64_t cases = 0;
-  std::string failure;  // of the first case that failed; empty if none did
+  int64_t left_out = 0;  // at most: some of them it might not have taken
+  std::string failure;   // of the first case that failed; empty if none did
 };
 
 // Calls `report` for each kernel that the device can run. What the device

@@ -3,23 +3,28 @@
 // they take. It needs the CUDA toolkit and nothing else.
 //
 //   gpu_check device
-//   gpu_check correctness [--seed=N] [--step=N] [--only=TEXT] [--plant=KERNEL]
+//   gpu_check correctness [--seed=N] [--step=N] [--seconds=N] [--only=TEXT]
+//                         [--plant=KERNEL]
 //   gpu_check speed [--seed=N] [--samples=N] [--cublas=LIBRARY]
 //
 // Answers are lines of JSON on stdout, for benchmarks/gpu_check.py; what goes
 // on is told on stderr. `correctness` runs every kernel by its name on its
-// cases, and those that the library chooses; --step leaves cases out, --plant
-// names a kernel whose results are made wrong, which has to be found. `speed`
+// cases, and those that the library chooses; --step leaves cases out, and so
+// does --seconds, but one of each kernel; --plant names a kernel whose results
+// are made wrong, which has to be found. `speed`
 // answers each line of stdin, one of
 //
 //   bandwidth
 //   sparse forward|dx|dw f32|tf32|f16|bf16 ROWS INPUTS OUTPUTS BLOCK DENSITY
 //   dense forward|dx|dw f32|tf32|f16|bf16 ROWS INPUTS OUTPUTS
+//   conv forward|dx|dw f32|tf32|f16|bf16 IMAGES SIDE INPUTS OUTPUTS BLOCK
+//       DENSITY
 //
 // It ends with 0 if all is well, with 1 if a result is wrong, with 2 if it
 // can't run, such as without a GPU or a driver.
 #include <cstdio>
 #include <iostream>
+#include <limits>
 #include <memory>
 #include <random>
 #include <sstream>
@@ -31,6 +36,7 @@
 #include "cc/gpu_check/device.h"
 #include "cc/gpu_check/json_line.h"
 #include "cc/gpu_check/speed.h"
+#include "cc/gpu_check/speed_case.h"
 
 namespace blocksparse {
 namespace cuda {
@@ -56,29 +62,36 @@ bool Reads(const std::string& argument, const std::string& name,
 }
 
 uint64_t Number(const std::string& name, const std::string& value,
-                uint64_t least) {
+                uint64_t least, uint64_t most) {
   std::istringstream stream(value);
   uint64_t number = 0;
-  if (stream >> number && stream.eof() && number >= least &&
+  if (stream >> number && stream.eof() && number >= least && number <= most &&
       value.front() != '-') {
     return number;
   }
   throw std::invalid_argument(Message("--", name, ": got ", value,
-                                      ", expected an integer from ", least));
+                                      ", expected an integer from ", least,
+                                      " to ", most));
 }
 
 Options ReadOptions(int argc, char** argv) {
+  constexpr uint64_t kMost = std::numeric_limits<int32_t>::max();
   Options options;
   options.correctness.seed = std::random_device()();
   for (int i = 2; i < argc; ++i) {
     const std::string argument = argv[i];
     std::string value;
     if (Reads(argument, "seed", &value)) {
-      options.correctness.seed = Number("seed", value, 0);
+      options.correctness.seed =
+          Number("seed", value, 0, std::numeric_limits<uint64_t>::max());
     } else if (Reads(argument, "step", &value)) {
-      options.correctness.step = static_cast<int>(Number("step", value, 1));
+      options.correctness.step =
+          static_cast<int>(Number("step", value, 1, kMost));
+    } else if (Reads(argument, "seconds", &value)) {
+      options.correctness.seconds =
+          static_cast<double>(Number("seconds", value, 0, kMost));
     } else if (Reads(argument, "samples", &value)) {
-      options.samples = static_cast<int>(Number("samples", value, 1));
+      options.samples = static_cast<int>(Number("samples", value, 1, kMost));
     } else if (Reads(argument, "only", &value)) {
       options.correctness.only = value;
     } else if (Reads(argument, "plant", &value)) {
@@ -87,8 +100,8 @@ Options ReadOptions(int argc, char** argv) {
       options.cublas = value;
     } else {
       throw std::invalid_argument(
-          Message("got ", argument, ", expected --seed=N, --step=N, --only=, ",
-                  "--plant=, --samples=N or --cublas="));
+          Message("got ", argument, ", expected --seed=N, --step=N, ",
+                  "--seconds=N, --only=, --plant=, --samples=N or --cublas="));
     }
   }
   return options;
@@ -121,6 +134,7 @@ int RunCorrectness(const DeviceFacts& facts,
       JsonLine()
           .Add("kernel", report.kernel)
           .Add("cases", static_cast<double>(report.cases))
+          .Add("left_out", static_cast<double>(report.left_out))
           .Add("failure", report.failure)
           .Print();
       ++kernels;
@@ -144,33 +158,6 @@ int RunCorrectness(const DeviceFacts& facts,
                static_cast<long long>(kernels), static_cast<long long>(cases),
                static_cast<long long>(wrong));
   return wrong == 0 ? kRight : kWrong;
-}
-
-SpeedCase ReadCase(const std::string& line) {
-  std::istringstream words(line);
-  std::string kind, product, dtype;
-  SpeedCase timed = {};
-  words >> kind >> product >> dtype >> timed.rows >> timed.inputs >>
-      timed.outputs;
-  timed.product = product == "forward" ? DenseProblem::Product::kForward
-                  : product == "dx"    ? DenseProblem::Product::kDx
-                                       : DenseProblem::Product::kDw;
-  timed.dtype = dtype == "f16"    ? Dtype::kFloat16
-                : dtype == "bf16" ? Dtype::kBFloat16
-                                  : Dtype::kFloat32;
-  timed.tensor_float_32 = dtype == "tf32";
-  timed.density = 1;
-  if (kind == "sparse") words >> timed.block_size >> timed.density;
-  const bool blocks_fit = timed.block_size == 0 ||
-                          (timed.block_size > 0 && timed.block_size <= 256 &&
-                           timed.inputs % timed.block_size == 0 &&
-                           timed.outputs % timed.block_size == 0);
-  if (words && timed.rows > 0 && timed.inputs > 0 && timed.outputs > 0 &&
-      blocks_fit && timed.density > 0 && timed.density <= 1 &&
-      (kind == "dense" || timed.block_size > 0)) {
-    return timed;
-  }
-  throw std::invalid_argument("no case: " + line);
 }
 
 void Answer(const std::string& line, Speed* speed) {

@@ -12,8 +12,9 @@ namespace cuda {
 
 SpeedResult Speed::Time(const SpeedCase& timed) {
   if (timed.block_size == 0) return TimeDense(timed);
-  return timed.product == DenseProblem::Product::kDw ? TimeSampledMatmul(timed)
-                                                     : TimeMatmul(timed);
+  const bool dw = timed.product == DenseProblem::Product::kDw;
+  if (timed.side > 0) return dw ? TimeConvSampled(timed) : TimeConv(timed);
+  return dw ? TimeSampledMatmul(timed) : TimeMatmul(timed);
 }
 
 SpeedResult Speed::TimeMatmul(const SpeedCase& timed) {

@@ -11,21 +11,10 @@
 #include "cc/gpu_check/clock.h"
 #include "cc/gpu_check/cublas.h"
 #include "cc/gpu_check/numbers.h"
+#include "cc/gpu_check/speed_case.h"
 
 namespace blocksparse {
 namespace cuda {
-
-// One of the three products of a layer.
-struct SpeedCase {
-  DenseProblem::Product product;
-  Dtype dtype;
-  bool tensor_float_32;
-  int64_t rows;
-  int64_t inputs;
-  int64_t outputs;
-  int32_t block_size = 0;  // 0: dense
-  double density = 1;
-};
 
 struct SpeedResult {
   std::string kernel;
@@ -53,6 +42,9 @@ class Speed {
   SpeedResult TimeMatmul(const SpeedCase& timed);
   SpeedResult TimeSampledMatmul(const SpeedCase& timed);
   SpeedResult TimeDense(const SpeedCase& timed);
+  // In conv_speed.cc.
+  SpeedResult TimeConv(const SpeedCase& timed);
+  SpeedResult TimeConvSampled(const SpeedCase& timed);
   template <typename Product>
   SpeedResult TimeProduct(const typename Product::Problem& problem,
                           bool tensor_float_32);
