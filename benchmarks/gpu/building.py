@@ -7,6 +7,7 @@ import os
 import pathlib
 import subprocess
 import sys
+import tempfile
 from collections.abc import Sequence
 
 from progress import Progress
@@ -62,7 +63,7 @@ def flags(capability: int) -> list[str]:
 
 
 def build(toolkit: Toolkit, capability: int, jobs: int | None = None) -> str:
-    """Compiles what has changed, and returns the program's path.
+    """Compiles the program anew if it has to be, and returns its path.
 
     Args:
       jobs: how many compilers run at once; as many as there are processors if
@@ -71,11 +72,20 @@ def build(toolkit: Toolkit, capability: int, jobs: int | None = None) -> str:
     Raises:
       CannotCheckError: if nvcc does not compile a source, with its words.
     """
-    folder = BUILT / _digest(toolkit, capability)
-    program = folder / "gpu_check"
+    program = BUILT / f"gpu_check_{_digest(toolkit, capability)}"
     if program.is_file():
         return str(program)
-    folder.mkdir(parents=True, exist_ok=True)
+    BUILT.mkdir(parents=True, exist_ok=True)
+    # Nothing is left of a build that is broken off, and none meets another.
+    with tempfile.TemporaryDirectory(dir=BUILT) as folder:
+        made = _compile(pathlib.Path(folder), toolkit, capability, jobs)
+        made.rename(program)
+    return str(program)
+
+
+def _compile(
+    folder: pathlib.Path, toolkit: Toolkit, capability: int, jobs: int | None
+) -> pathlib.Path:
     files = sources()
     objects = [folder / f"{path.parent.name}_{path.stem}.o" for path in files]
     common = [toolkit.nvcc, *flags(capability)]
@@ -95,12 +105,10 @@ def build(toolkit: Toolkit, capability: int, jobs: int | None = None) -> str:
         except CannotCheckError:
             pool.shutdown(cancel_futures=True)
             raise
-    # Not under its name before it is whole.
-    part = folder / "linked"
-    _run([*common, *map(str, objects), "-ldl", "-o", str(part)])
-    part.rename(program)
+    program = folder / "gpu_check"
+    _run([*common, *map(str, objects), "-ldl", "-o", str(program)])
     progress()
-    return str(program)
+    return program
 
 
 def build_emulated() -> str:
@@ -133,6 +141,6 @@ def _run(command: Sequence[str]) -> None:
         raise CannotCheckError(f"{command[0]} does not run: {error}") from None
     if done.returncode:
         raise CannotCheckError(
-            f"{' '.join(command)}\n{done.stderr}{done.stdout}"
-            "could not be built, see above"
+            f"{' '.join(command)}\nended with {done.returncode}:\n"
+            f"{done.stderr}{done.stdout}"
         )

@@ -1,5 +1,5 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-"""Tables of what was timed, and where sparse and dense take as long."""
+"""What was found: in words, and in tables of what was timed."""
 
 from collections.abc import Iterable, Sequence
 from typing import Any
@@ -8,6 +8,78 @@ import table
 from pictures.sparsity import crossover
 
 Line = dict[str, Any]
+
+
+def told(found: dict[str, Any]) -> str:
+    """All of it, in Markdown."""
+    gpu, checked, ops = found["gpu"], found["correctness"], found["ops"]
+    bandwidth = found["bandwidth"]
+    copies = f"copies at {bandwidth / 1e9:.0f} GB/s; " if bandwidth else ""
+    parts = [
+        f"## {gpu['name']}",
+        f"Compute capability {gpu['capability'] / 10:.1f}, "
+        f"{gpu['multiprocessors']:.0f} multiprocessors; driver for CUDA "
+        f"{_version(gpu['driver'])}, toolkit {_version(gpu['runtime'])}; "
+        f"revision {found['machine']['revision']}; {copies}"
+        f"seed {found['seed']}; {found['seconds']:.0f} seconds.",
+        f"{checked['kernels']} kernels on {checked['cases']} cases, "
+        f"{len(checked['failures'])} of them wrong.",
+    ]
+    if checked["left_out"]:
+        parts.append(
+            f"No time was left for {checked['left_out']} more cases; --minutes "
+            "gives more."
+        )
+    if "skipped" in ops:
+        parts.append(f"No ops were run: {ops['skipped']}.")
+    else:
+        parts.append(
+            f"{ops['results']} results of ops, {len(ops['failures'])} wrong."
+        )
+    for suite, dense in (("gpu", "dense"), ("gpu_conv", "dense_conv")):
+        lines = found["suites"][suite]["lines"]
+        if lines:
+            parts += _times(found, lines, found[dense], found[f"no_{dense}"])
+    if found["left_out"]:
+        parts.append(
+            f"No time was left for {len(found['left_out'])} more rows of these "
+            "tables, which the JSON file names; --minutes gives more."
+        )
+    parts += [f"WRONG: {failure}" for failure in found["failures"]]
+    # Tables have lines of their own.
+    return "\n\n".join(
+        part if part.startswith(("|", "WRONG")) else table.paragraph(part)
+        for part in parts
+    )
+
+
+def _times(
+    found: dict[str, Any], lines: list[Line], dense: str, no_dense: str
+) -> list[str]:
+    features, side = lines[0]["features"], lines[0]["side"]
+    what = f"Products, weights of {features} x {features}"
+    if side:
+        what = (
+            f"Convolutions of 3 x 3 pixels, images of {side} x {side} pixels, "
+            f"{features} channels in and out; rows are images"
+        )
+    compared = ""
+    parts = [f"{what}."]
+    if no_dense:
+        parts.append(f"There is no dense one beside: {no_dense}.")
+    else:
+        parts.append(
+            f"Density at which sparse and dense ({dense}) take as long:"
+        )
+        parts.append(crossings(lines))
+        compared = " / share of the dense rate / times as fast as dense"
+    parts.append(f"TFLOP/s / share of the copy bandwidth{compared}:")
+    parts.append(rates(lines, found["bandwidth"]))
+    return parts
+
+
+def _version(number: float) -> str:
+    return f"{number // 1000:.0f}.{number % 1000 // 10:.0f}"
 
 
 def speed_up(line: Line) -> float | None:

@@ -19,6 +19,10 @@ SMALL = (
     "--dtypes=f16",
     "--block_sizes=16",
     "--samples=1",
+    "--images=1",
+    "--side=5",
+    "--channels=32",
+    "--minutes=60",
 )
 
 
@@ -42,6 +46,15 @@ def test_the_whole_script_runs_under_the_emulator(bench, tmp_path, plant):
     lines = found["suites"]["gpu"]["lines"]
     assert [line["density"] for line in lines] == 3 * [0.05, 0.1, 0.25, 0.5]
     assert lines[0]["kernel"] == "matmul_tensor_f16_128x16_rows_forward"
+    convolutions = found["suites"]["gpu_conv"]["lines"]
+    assert [line["kernel"] for line in convolutions[::4]] == [
+        "conv_tensor_f16_128x16_forward",
+        "conv_tensor_f16_128x16_transpose",
+        "conv_sampled_tensor_f16_64x16",
+    ]
+    # All blocks of 16 with 9 taps of 2 x 2, of 25 pixels.
+    assert convolutions[3]["flops"] == 2 * (32 * 32 / 2) * 9 * 25
+    assert "| 1 | dw | f16 | 16 |" in result.stdout
     assert "| 8 | forward | f16 | 16 |" in result.stdout
     assert "checking [====" in result.stderr
     if not plant:
@@ -106,6 +119,66 @@ def test_dense_products_are_compared_and_checked(bench, tmp_path, scale):
     assert result.returncode == (scale != 1)
     assert len(found["failures"]) == (0 if scale == 1 else 12)
     assert all("the dense one: number" in each for each in found["failures"])
+
+
+def test_what_there_is_no_time_for_is_told(bench, tmp_path):
+    output = tmp_path / "result.json"
+    result = bench(
+        *SMALL,
+        "--only=vectors_f32_f32",
+        "--minutes=0.001",
+        f"--output={output}",
+        "--pictures=",
+        program="gpu_check.py",
+    )
+    assert result.returncode == 0, result.stderr[-2000:]
+    found = json.loads(output.read_text())
+    checked = found["correctness"]
+    # Four widths of each of four products, with a case each.
+    assert checked["kernels"] == checked["cases"] == 16
+    assert checked["left_out"] > 16
+    assert found["suites"]["gpu"]["lines"] == []
+    assert len(found["left_out"]) == 6
+    assert f"left for {checked['left_out']} more cases" in result.stdout
+    assert "left for 6 more rows" in result.stdout
+
+
+def test_a_planted_fault_that_is_not_found_is_told(bench, tmp_path):
+    result = bench(
+        *SMALL,
+        "--only=matmul_vectors_f32_f32_128x8",
+        "--minutes=0.001",
+        "--plant=matmul_vectors",
+        "--output=",
+        "--pictures=",
+        program="gpu_check.py",
+    )
+    assert result.returncode == gpu_check.WRONG
+    assert "WRONG: matmul_vectors was made wrong, and nobody" in result.stdout
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "dense forward f16 8 16",
+        "sparse forward fp16 8 32 32 16 0.5",
+        "sparse backward f16 8 32 32 16 0.5",
+        "sparse dx f16 8 40 32 16 0.5",
+        "conv dx f16 8 32 32 16 0.5",
+        "conv dw f16 8 70000 32 32 16 0.5",
+        "conv dw f16 8 5 32 32 16 1.5",
+        "rows dw f16 8 32 32 16 0.5",
+    ],
+)
+def test_what_is_no_case_is_not_timed(line):
+    done = subprocess.run(
+        [building.build_emulated(), "speed"],
+        input=line,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == gpu_check.CANNOT_CHECK
+    assert done.stderr == f"gpu_check: no case: {line}\n"
 
 
 @pytest.mark.skipif(

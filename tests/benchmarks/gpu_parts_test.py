@@ -125,6 +125,8 @@ def test_tells_what_the_compiler_said(nvcc, monkeypatch):
     monkeypatch.setenv("BREAKS", "cc/kernels/cuda/matmul.cc")
     with pytest.raises(finding.CannotCheckError, match="it broke"):
         building.build(nvcc[0], 86, jobs=1)
+    # Nothing is left that would be taken for whole.
+    assert list(building.BUILT.iterdir()) == []
 
 
 def test_builds_all_kernels_and_no_test_or_emulator():
@@ -152,9 +154,9 @@ def test_what_there_is_no_time_for_is_left_out():
         asked.append(words)
         return answer(*words)
 
-    wanted = cases.curves((64,), ("forward", "dx"), ("f16",), (32, 8))
+    wanted = cases.curves((64,), 256, 0, ("forward", "dx"), ("f16",), (32, 8))
     found = cases.measure(
-        wanted, 256, (0.1, 0.5), ask, True, 3, clock=lambda: next(now)
+        wanted, (0.1, 0.5), ask, {cases.DENSE}, 3, clock=lambda: next(now)
     )
     # The clock tells 0, and then 1, 2 and 3 before a curve.
     assert found.left_out == wanted[2:]
@@ -169,7 +171,7 @@ def test_what_there_is_no_time_for_is_left_out():
 
 
 def test_the_whole_table_is_wanted_first_rows_first():
-    wanted = cases.curves()
+    wanted = cases.curves(cases.ROWS, 4096)
     assert len(set(wanted)) == 3 * 3 * 4 * 5
     assert [curve.rows for curve in wanted] == (
         [512] * 60 + [64] * 60 + [4096] * 60
@@ -178,13 +180,33 @@ def test_the_whole_table_is_wanted_first_rows_first():
 
 def test_wrong_results_of_what_is_timed_are_told():
     line = {
-        **dataclasses.asdict(cases.curves()[0]),
+        **dataclasses.asdict(cases.curves((8,), 256)[0]),
         "density": 0.5,
         **answer("sparse"),
     }
     assert cases.errors([line]) == []
     assert "k: off" in cases.errors([{**line, "error": "off"}])[0]
     assert "dense" in cases.errors([{**line, "dense_error": "off"}])[0]
+    assert "of 14 x 14" in cases.errors([{**line, "error": "o", "side": 14}])[0]
+
+
+def test_convolutions_are_asked_for_by_images_and_side():
+    (wanted,) = cases.curves((32,), 64, 14, ("dw",), ("f16",), (16,))
+    asked = []
+
+    def ask(*words):
+        asked.append(words)
+        return answer(*words)
+
+    found = cases.measure([wanted], (0.5,), ask, {cases.DENSE_CONV}, 1)
+    assert asked == [
+        ("dense_conv", "dw", "f16", 32, 14, 64, 64),
+        ("conv", "dw", "f16", 32, 14, 64, 64, 16, 0.5),
+    ]
+    assert found.lines[0]["dense_seconds"] == 1.0
+    # Where there is nothing dense, nobody asks.
+    cases.measure([wanted], (0.5,), ask, {cases.DENSE}, 1)
+    assert [words[0] for words in asked[2:]] == ["conv"]
 
 
 def curve(*points):
@@ -195,6 +217,7 @@ def curve(*points):
             "product": "dx",
             "dtype": "f16",
             "block_size": 8,
+            "side": 0,
             "density": density,
             "seconds": 1 / faster,
             "dense_seconds": 1.0,
