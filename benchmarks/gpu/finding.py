@@ -178,6 +178,7 @@ def find_cublas(toolkit: Toolkit) -> str | None:
     patterns = [
         f"{top}/lib64/libcublas.so",
         f"{top}/targets/*/lib/libcublas.so",
+        f"{sys.prefix}/lib/libcublas.so.*",  # of a Conda environment
         *(f"{path}/nvidia/*/lib/libcublas.so.*" for path in packages if path),
         *(f"{path}/torch/lib/libcublas.so.*" for path in packages if path),
     ]

@@ -96,14 +96,16 @@ def reason() -> str:
     """Why the ops can't be run on a GPU; empty if they can."""
     try:
         import tensorflow as tf
-    except ImportError:
-        return "TensorFlow is not installed"
+    except ModuleNotFoundError as error:
+        return f"TensorFlow is not installed ({error})"
+    except Exception as error:  # of any kind: an installation may be broken
+        return f"TensorFlow does not start ({error})"
     if not tf.config.list_physical_devices("GPU"):
         return f"TensorFlow {tf.__version__} sees no GPU"
     try:
         import tf_blocksparse
-    except ImportError as error:
-        return str(error)
+    except Exception as error:  # of TensorFlow's as well, for a wrong library
+        return f"tf_blocksparse does not start ({error})"
     if tf_blocksparse.build_info()["cuda"] is None:
         return "tf_blocksparse was built without CUDA: TF_BLOCKSPARSE_CUDA=1"
     return ""

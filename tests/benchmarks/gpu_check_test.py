@@ -5,6 +5,7 @@ import json
 import os
 import shutil
 import subprocess
+import sys
 
 import gpu_check
 import pytest
@@ -218,6 +219,8 @@ def test_says_why_no_ops_are_run(monkeypatch):
 
     monkeypatch.setattr(tf.config, "list_physical_devices", lambda kind: [])
     assert op_check.reason() == f"TensorFlow {tf.__version__} sees no GPU"
+    monkeypatch.setitem(sys.modules, "tensorflow", None)
+    assert "TensorFlow is not installed" in op_check.reason()
 
 
 # Compiles every kernel.
