@@ -5,6 +5,7 @@ A training with RigL goes from one device to two replicas, from there to two
 workers and back to one device, by files.
 """
 
+import contextlib
 import json
 import os
 import pathlib
@@ -33,6 +34,8 @@ def start(program, folder, name, **environment):
                 **os.environ,
                 "PYTHONPATH": str(ROOT),
                 "TF_CPP_MIN_LOG_LEVEL": "2",
+                # Two processes cannot have one GPU.
+                "CUDA_VISIBLE_DEVICES": "-1",
                 **environment,
             },
             stdout=output,
@@ -63,13 +66,18 @@ def finish(processes, folder):
     return found
 
 
-@pytest.fixture(scope="module", name="folder")
-def _folder(tmp_path_factory):
-    """Where a training of three steps on one device was saved."""
-    folder = tmp_path_factory.mktemp("distribution")
-    rigl, _ = training.CALLBACKS["RigL"]
+@pytest.fixture(scope="module", name="single")
+def _single():
+    """A training of three steps on one device."""
     loop = training.Loop(tf.distribute.get_strategy())
-    loop.run(rigl(0), steps=3).save(folder / "single")
+    return loop.run(training.rigl(), steps=3)
+
+
+@pytest.fixture(scope="module", name="folder")
+def _folder(tmp_path_factory, single):
+    """Where it was saved."""
+    folder = tmp_path_factory.mktemp("distribution")
+    single.save(folder / "single")
     return folder
 
 
@@ -81,32 +89,38 @@ def _mirrored(folder):
 
 @pytest.fixture(scope="module", name="workers")
 def _workers(folder, mirrored):
-    sockets = [socket.socket() for _ in range(2)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    addresses = [f"127.0.0.1:{each.getsockname()[1]}" for each in sockets]
-    for each in sockets:
-        each.close()
     processes = {}
-    for index in range(2):
-        task = {"type": "worker", "index": index}
-        config = {"cluster": {"worker": addresses}, "task": task}
-        processes[f"worker {index}"] = start(
-            "workers_program.py",
-            folder,
-            f"worker {index}",
-            TF_CONFIG=json.dumps(config),
-        )
-    return finish(processes, folder)
+    with reserved_ports(2) as ports:
+        addresses = [f"127.0.0.1:{port}" for port in ports]
+        for index in range(2):
+            task = {"type": "worker", "index": index}
+            config = {"cluster": {"worker": addresses}, "task": task}
+            processes[f"worker {index}"] = start(
+                "workers_program.py",
+                folder,
+                f"worker {index}",
+                TF_CONFIG=json.dumps(config),
+                TF_GRPC_REUSE_PORT="1",
+            )
+        return finish(processes, folder)
+
+
+@contextlib.contextmanager
+def reserved_ports(count):
+    """Ports that no one takes but who asks to reuse them, as workers do."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            each.bind(("127.0.0.1", 0))
+        yield [each.getsockname()[1] for each in sockets]
 
 
 def test_replicas_do_as_one_device(mirrored):
     assert mirrored == [
-        "fit Adam",
         "fit SGD and ConcreteGate",
-        "fit RigL",
-        "loop RigL",
-        "loop BlockPruning",
+        "fit Adam and RigL",
+        *(f"loop {stage}" for stage in training.STAGES),
         "refused",
         "went on",
     ]
@@ -115,19 +129,21 @@ def test_replicas_do_as_one_device(mirrored):
 def test_workers_do_as_one_process(workers):
     first, second = workers.values()
     names = [line.rpartition(" ")[0] for line in first]
-    assert names == ["first layouts", *training.CALLBACKS, "went on"]
+    before = ["first layouts", "bfloat16"]
+    assert names == [*before, *training.STAGES, "went on"]
     # Weights, layouts and optimizers are the same to the bit.
     assert first == second
 
 
-def test_a_training_moves_between_devices_replicas_and_workers(folder, workers):
-    rigl, _ = training.CALLBACKS["RigL"]
-    loop = training.Loop(tf.distribute.get_strategy())
-    loop.restore(folder / "workers-0").run(rigl(0), first=9, steps=3)
-    single = training.Loop(tf.distribute.get_strategy())
-    before = [layer.layout for layer in single.model.layers[:4:3]]
-    single.run(rigl(0), steps=12)
-    training.assert_same(loop.model, single.model.get_weights())
-    assert int(loop.optimizer.iterations) == 12
-    after = [layer.layout for layer in loop.model.layers[:4:3]]
-    assert all(a != b for a, b in zip(before, after, strict=True))
+def test_a_training_moves_between_devices(folder, workers, single):
+    moved = training.Loop(tf.distribute.get_strategy())
+    moved.restore(folder / "workers-0").run(training.rigl(), steps=3)
+    before = layouts(single)
+    single.run(training.rigl(), steps=9)
+    training.assert_same(moved.model, single.model.get_weights())
+    assert int(moved.optimizer.iterations) == 12
+    assert all(a != b for a, b in zip(before, layouts(moved), strict=True))
+
+
+def layouts(loop):
+    return [layer.layout for layer in loop.model.layers[:4:3]]

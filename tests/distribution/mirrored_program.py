@@ -53,9 +53,8 @@ def check_replicas(variables):
             np.testing.assert_array_equal(first, other, err_msg=variable.path)
 
 
-def check_fit(name, optimizer, callback=None, **model):
+def check_fit(name, optimizer, make=lambda: None, **model):
     """`fit` with two replicas does as with one device."""
-    make = callback or (lambda: None)
     single, expected = fit(
         tf.distribute.get_strategy(), optimizer, make(), **model
     )
@@ -66,26 +65,17 @@ def check_fit(name, optimizer, callback=None, **model):
     print("passed: fit", name, flush=True)
 
 
-def check_loop(name, folder):
+def check_stage(single, loop, make, folder):
     """The same in a custom loop, whose batches are values of replicas."""
-    make, model = training.CALLBACKS[name]
-    single = training.Loop(tf.distribute.get_strategy(), **model).run(make(0))
-    np.savez(
-        f"{folder}/{name}.npz",
-        *single.model.get_weights(),
-        losses=single.losses,
-    )
-    # The other two are these two's kinds of assignments once more.
-    if name in ("RigL", "BlockPruning"):
-        loop = training.Loop(STRATEGY, **model).run(make(0))
-        loop.check(f"{folder}/{name}.npz")
-        check_replicas([*loop.model.variables, *loop.optimizer.variables])
-        print("passed: loop", name, flush=True)
+    path = f"{folder}/{make.__name__}.npz"
+    single.run(make()).write(path)
+    loop.run(make()).check(path)
+    check_replicas([*loop.model.variables, *loop.optimizer.variables])
+    print("passed: loop", make.__name__, flush=True)
 
 
-def check_refused():
+def check_refused(loop):
     """Values of replicas beside such as are none."""
-    loop = training.Loop(STRATEGY).run(steps=1)
     rigl = callbacks.RigL(end_step=99, frequency=1)
     rigl.start(loop.model, loop.optimizer, training.mean_square)
     data = tf.data.Dataset.from_tensors(training.X[:4])
@@ -97,7 +87,6 @@ def check_refused():
 
 
 def main(folder):
-    check_fit("Adam", lambda: optimizers.Adam(1e-2))
     # Which, unlike Adam, gradients too large by a factor would change.
     check_fit(
         "SGD and ConcreteGate",
@@ -105,18 +94,20 @@ def main(folder):
         make_gate=training.concrete_gate,
     )
     check_fit(
-        "RigL",
+        "Adam and RigL",
         lambda: optimizers.Adam(1e-2),
         lambda: callbacks.RigL(
             (training.X, training.Y), end_step=99, frequency=2
         ),
     )
-    for name in training.CALLBACKS:
-        check_loop(name, folder)
-    check_refused()
-    rigl, _ = training.CALLBACKS["RigL"]
-    loop = training.Loop(STRATEGY)
-    loop.restore(f"{folder}/single").run(rigl(0), first=3, steps=3)
+    for model, stages in training.TRAININGS:
+        single = training.Loop(tf.distribute.get_strategy(), **model)
+        loop = training.Loop(STRATEGY, **model)
+        for make in stages:
+            check_stage(single, loop, make, folder)
+    check_refused(loop)
+    # Of what the model has learnt since, nothing is left then.
+    loop.restore(f"{folder}/single").run(training.rigl(), steps=3)
     loop.save(f"{folder}/mirrored")
     print("passed: went on", flush=True)
 

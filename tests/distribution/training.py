@@ -50,25 +50,33 @@ def concrete_gate():
     return layers.ConcreteGate(1e-3, seed=3)
 
 
-# What may happen between the steps, and how the model is made for it. A worker
-# that decided by itself would do so by its own seed.
-CALLBACKS = {
-    "RigL": (lambda worker: callbacks.RigL(end_step=99, frequency=2), {}),
-    "SET": (
-        lambda worker: callbacks.SET(end_step=99, frequency=2, seed=worker),
-        {},
-    ),
-    "BlockPruning": (
-        lambda worker: callbacks.BlockPruning(
-            schedules.Polynomial(0.5, 0.8, 0, 5, frequency=2)
-        ),
-        {"gate": "mask"},
-    ),
-    "ProximalStep": (
-        lambda worker: callbacks.ProximalStep(GroupLasso(4.0)),
-        {},
-    ),
-}
+def rigl(worker=0):
+    return callbacks.RigL(end_step=99, frequency=2)
+
+
+def evolution(worker=0):
+    # A worker that decided by itself would do so by its own seed.
+    return callbacks.SET(end_step=99, frequency=2, seed=worker)
+
+
+def pruning(worker=0):
+    return callbacks.BlockPruning(
+        schedules.Polynomial(0.5, 0.8, 0, 5, frequency=2)
+    )
+
+
+def proximal_step(worker=0):
+    return callbacks.ProximalStep(GroupLasso(4.0))
+
+
+# How models are made, and what happens between their steps: one after the
+# other in one training, since tracing takes longer than all of the steps.
+TRAININGS = [
+    ({"gate": "mask"}, [pruning]),
+    ({}, [rigl, evolution, proximal_step]),
+]
+STAGES = [make.__name__ for _, stages in TRAININGS for make in stages]
+STEPS = 4  # of each stage; blocks move, or are closed, at two of them
 
 
 def mean_square(y, y_pred):
@@ -84,23 +92,23 @@ class Loop:
             self.model = make_model(**model)
             self.optimizer = optimizers.Adam(1e-2)
             self.optimizer.build(self.model.trainable_variables)
+        self.step = tf.function(self._step)
         self.losses = []
 
-    def run(self, callback=None, first=0, steps=6):
-        """Trains from the step `first`, with a callback of this package."""
-        if callback is not None:
-            callback.start(self.model, self.optimizer, mean_square)
+    def run(self, callback, steps=STEPS):
+        """Trains on, with a callback of this package."""
+        callback.start(self.model, self.optimizer, mean_square)
+        first = int(self.optimizer.iterations.numpy())
+        self.losses = []
         options = tf.data.Options()
         options.experimental_distribute.auto_shard_policy = (
             tf.data.experimental.AutoShardPolicy.DATA
         )
         data = tf.data.Dataset.from_tensor_slices((X, Y)).batch(BATCH)
         data = data.repeat().skip(first).take(steps).with_options(options)
-        step = tf.function(self._step)
         for x, y in self.strategy.experimental_distribute_dataset(data):
-            self.losses.append(float(step(x, y)))
-            if callback is not None:
-                callback.step(x, y)
+            self.losses.append(float(self.step(x, y)))
+            callback.step(x, y)
         return self
 
     def _step(self, x, y):
@@ -117,8 +125,12 @@ class Loop:
         self.optimizer.apply(tape.gradient(loss, variables), variables)
         return loss
 
+    def write(self, path):
+        """Writes the weights, and the losses of the last run, to a file."""
+        np.savez(path, *self.model.get_weights(), losses=self.losses)
+
     def check(self, path):
-        """Compares with the weights and losses in a file."""
+        """Compares with what `write` has written."""
         with np.load(path) as file:
             expected = [file[name] for name in file.files if name != "losses"]
             np.testing.assert_allclose(self.losses, file["losses"], rtol=1e-5)

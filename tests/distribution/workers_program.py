@@ -16,8 +16,10 @@ import tensorflow as tf
 # Before anything else is done with TensorFlow.
 STRATEGY = tf.distribute.MultiWorkerMirroredStrategy()
 
+import numpy as np  # noqa: E402
 import training  # noqa: E402
 
+from tf_blocksparse.callbacks import _workers  # noqa: E402
 from tf_blocksparse.layers import BlockSparseDense  # noqa: E402
 
 
@@ -25,13 +27,11 @@ def digest(loop):
     return hashlib.sha256(loop.all_bytes()).hexdigest()
 
 
-def check_loop(name, folder, worker):
+def check_stage(loop, make, folder, worker):
     """Two workers do as one process, whatever each would have decided."""
-    make, model = training.CALLBACKS[name]
-    loop = training.Loop(STRATEGY, **model).run(make(worker))
-    loop.check(f"{folder}/{name}.npz")
+    loop.run(make(worker)).check(f"{folder}/{make.__name__}.npz")
     # Of what both workers have to have.
-    print("passed:", name, digest(loop), flush=True)
+    print("passed:", make.__name__, digest(loop), flush=True)
 
 
 def check_first_layouts(worker):
@@ -43,14 +43,26 @@ def check_first_layouts(worker):
     print("passed: first layouts", own, flush=True)
 
 
+def check_bfloat16(worker):
+    """Which TensorFlow does not gather; and batches of several sizes."""
+    values = tf.fill([1 + worker, 3], tf.cast(worker + 0.5, tf.bfloat16))
+    (every,) = _workers.gathered(STRATEGY, [values])
+    assert every.dtype == tf.bfloat16
+    expected = [[0.5] * 3, [1.5] * 3, [1.5] * 3]
+    np.testing.assert_array_equal(tf.cast(every, tf.float32), expected)
+    print("passed: bfloat16", 2, flush=True)
+
+
 def main(folder):
     worker = STRATEGY.cluster_resolver.task_id
     check_first_layouts(worker)
-    for name in training.CALLBACKS:
-        check_loop(name, folder, worker)
-    rigl, _ = training.CALLBACKS["RigL"]
-    loop = training.Loop(STRATEGY)
-    loop.restore(f"{folder}/mirrored").run(rigl(worker), first=6, steps=3)
+    check_bfloat16(worker)
+    for model, stages in training.TRAININGS:
+        loop = training.Loop(STRATEGY, **model)
+        for make in stages:
+            check_stage(loop, make, folder, worker)
+    # Of what the model has learnt since, nothing is left then.
+    loop.restore(f"{folder}/mirrored").run(training.rigl(worker), steps=3)
     loop.save(f"{folder}/workers-{worker}")
     print("passed: went on", digest(loop), flush=True)
     # The others report one that ends before them as lost.

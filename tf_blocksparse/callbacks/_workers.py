@@ -25,9 +25,11 @@ def agreed(strategy: Any, arrays: Sequence[npt.NDArray[Any]]) -> Arrays:
       strategy: with which the model is trained.
       arrays: int32 or bool, on each worker as many in the same shapes.
     """
+    if not _has_workers(strategy):
+        return list(arrays)
     flat = [each.ravel() for each in arrays]
     own = np.concatenate([np.zeros(0, np.int32), *flat])
-    if not _has_workers(strategy) or not own.size:
+    if not own.size:
         return list(arrays)
     (every,) = gathered(strategy, [tf.constant(own[None], tf.int32)])
     ends = np.cumsum([each.size for each in arrays])
@@ -48,10 +50,15 @@ def gathered(strategy: Any, values: Sequence[tf.Tensor]) -> list[tf.Tensor]:
     """
     if not _has_workers(strategy):
         return list(values)
+    dtype = values[0].dtype
+    if dtype == tf.bfloat16:
+        # Which TensorFlow does not gather: its bits travel as other 16.
+        values = [tf.bitcast(each, tf.float16) for each in values]
     spread = strategy.experimental_distribute_values_from_function(
         lambda context: values[context.replica_id_in_sync_group % len(values)]
     )
-    return [strategy.gather(spread, axis=0)]
+    every = strategy.gather(spread, axis=0)
+    return [tf.bitcast(every, dtype) if dtype != every.dtype else every]
 
 
 def parts(strategy: Any, batch: tuple[Any, ...]) -> list[Any]:
