@@ -123,6 +123,10 @@ def test_join_is_the_way_back(axis, taps, parts):
 def test_shards_are_values():
     layout = made()
     shards = layout.split("inputs", 2)
+    np.testing.assert_array_equal(
+        np.sort(np.concatenate([shard.block_ids for shard in shards])),
+        np.arange(layout.nnz),
+    )
     again = pickle.loads(pickle.dumps(shards))
     assert again == shards
     assert hash(again) == hash(shards)
@@ -130,8 +134,9 @@ def test_shards_are_values():
     assert shards[0] != made().split("inputs", 2)[0]
     with pytest.raises(AttributeError):
         shards[0].axis = "outputs"
-    with pytest.raises(ValueError, match="read-only"):
-        shards[0].block_ids[:] = 0
+    for shard in (shards[0], again[0]):
+        with pytest.raises(ValueError, match="read-only"):
+            shard.block_ids[:] = 0
 
 
 # --- Balance --------------------------------------------------------------
@@ -180,6 +185,18 @@ def test_large_layouts_take_no_time():
     assert largest < total[-1] / 256 + 2000
 
 
+@AXES
+@pytest.mark.parametrize("taps", [None, 3])
+def test_layouts_without_blocks_have_shards(axis, taps):
+    mask = np.zeros((2, 3) if taps is None else (taps, 2, 3), bool)
+    layout = BlockLayout(mask, 4)
+    shards = layout.split(axis, 2)
+    assert [shard.layout.nnz for shard in shards] == [0, 0]
+    assert [shard.block_ids.size for shard in shards] == [0, 0]
+    layouts = [shard.layout for shard in shards]
+    assert BlockLayout.join(axis, layouts) == layout
+
+
 def test_taps_count():
     mask = np.zeros((4, 1, 3), bool)
     mask[:, 0, 0] = True
@@ -207,8 +224,13 @@ def test_taps_count():
         ("inputs", 2.0, "parts: got float 2.0"),
         ("inputs", "2", "parts: got str '2'"),
         ("inputs", None, "parts: got NoneType"),
-        ("inputs", [], r"parts: got \[\] with the sum 0, expected 19 inputs"),
-        ("inputs", [8, 8], r"parts: got \[8, 8\] with the sum 16"),
+        ("inputs", np.array(2), "parts: got ndarray"),
+        (
+            "inputs",
+            [],
+            r"parts: got list \[\] with the sum 0, expected 19 inputs",
+        ),
+        ("inputs", [8, 8], r"parts: got list \[8, 8\] with the sum 16"),
         ("inputs", [9, 10], r"parts\[0\]: got 9, expected a multiple of .* 4"),
         ("inputs", [19, 0], r"parts\[1\]: got int 0"),
         ("inputs", [23, -4], r"parts\[1\]: got int -4"),

@@ -49,6 +49,10 @@ class LayoutShard:
     _first: int  # blocks along the axis, from here
     _end: int  # to before here
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        # Without what is cached: an array that is read could be written.
+        return LayoutShard, (self.whole, self.axis, self._first, self._end)
+
     @property
     def features(self) -> slice:
         """The inputs, or outputs, that the shard has."""
@@ -87,7 +91,7 @@ def split(
     """The shards of a layout; see `BlockLayout.split`."""
     name = _axis(axis)
     number = _AXES.index(name)
-    if isinstance(parts, (tuple, list, np.ndarray)):
+    if isinstance(parts, (tuple, list, np.ndarray)) and np.ndim(parts):
         ends = _ends_of_sizes(whole, number, list(parts))
     else:
         most = whole.grid[number]
@@ -212,8 +216,9 @@ def _ends_of_sizes(
     ]
     if sum(checked) != features:
         raise ValueError(
-            f"parts: got {sizes} with the sum {sum(checked)}, expected "
-            f"{features} {_AXES[number]} in all; {advice}"
+            f"parts: got {_arguments.shown(sizes)} with the sum "
+            f"{sum(checked)}, expected {features} {_AXES[number]} in all; "
+            f"{advice}"
         )
     for index, each in enumerate(checked[:-1]):
         if each % size:
