@@ -8,19 +8,24 @@ moves blocks, or pruning closes them, as all workers together decide. A table
 tells how far the loss of the workers was from that of the one process, and
 whether all had the same blocks after each step.
 
-    python examples/distributed_training.py --workers=3 --steps=60
+    python examples/distributed_training.py --workers=4 --steps=60
+
+All of it is on CPUs: several processes cannot have one GPU.
 """
 
+import contextlib
 import hashlib
 import itertools
 import json
 import os
 import pathlib
+import signal
 import socket
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Iterator
 
 import char_lm
 import keras
@@ -54,6 +59,14 @@ for _name, _default in {
     flags.FLAGS.set_default(_name, _default)
     flags.declare_key_flag(_name)
 FLAGS = flags.FLAGS
+flags.register_validator("steps", lambda steps: steps > 0, "expected 1 or more")
+flags.register_multi_flags_validator(
+    ["batch", "workers"],
+    lambda values: (
+        values["batch"] > 0 and not values["batch"] % values["workers"]
+    ),
+    "expected a multiple of --workers, whose parts count equally",
+)
 
 
 def stay() -> None:
@@ -165,41 +178,45 @@ def work(folder: str) -> None:
     strategy.reduce("SUM", tf.zeros([]), axis=None)
 
 
-def free_ports(count: int) -> list[int]:
-    """Ports that nobody listens on, as long as nobody takes one meanwhile."""
-    sockets = [socket.socket() for _ in range(count)]
-    for each in sockets:
-        each.bind(("127.0.0.1", 0))
-    ports = [each.getsockname()[1] for each in sockets]
-    for each in sockets:
-        each.close()
-    return ports
+@contextlib.contextmanager
+def reserved_ports(count: int) -> Iterator[list[int]]:
+    """Ports that no one takes but who asks to reuse them, as workers do."""
+    with contextlib.ExitStack() as stack:
+        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
+        for each in sockets:
+            each.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
+            each.bind(("127.0.0.1", 0))
+        yield [each.getsockname()[1] for each in sockets]
 
 
-def start_workers(folder: pathlib.Path) -> list[subprocess.Popen]:
-    """This program again, once for each worker, told of all the others."""
-    addresses = [f"127.0.0.1:{port}" for port in free_ports(_WORKERS.value)]
-    workers = []
-    for index in range(_WORKERS.value):
-        task = {"type": "worker", "index": index}
-        config = {"cluster": {"worker": addresses}, "task": task}
-        with open(folder / f"log-{index}", "w") as log:
-            workers.append(
-                subprocess.Popen(
-                    [sys.executable, *sys.argv, f"--report={folder}"],
-                    env={**os.environ, "TF_CONFIG": json.dumps(config)},
-                    stdout=log,
-                    stderr=subprocess.STDOUT,
-                )
-            )
-    return workers
+def start_worker(
+    index: int, ports: list[int], folder: pathlib.Path
+) -> subprocess.Popen:
+    """This program again, as a worker that is told of all the others."""
+    addresses = [f"127.0.0.1:{port}" for port in ports]
+    task = {"type": "worker", "index": index}
+    config = {"cluster": {"worker": addresses}, "task": task}
+    with open(folder / f"log-{index}", "w") as log:
+        return subprocess.Popen(
+            [sys.executable, *sys.argv, f"--report={folder}"],
+            env={
+                **os.environ,
+                "TF_CONFIG": json.dumps(config),
+                "TF_GRPC_REUSE_PORT": "1",
+            },
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
 
 
-def watch(workers: list[subprocess.Popen], folder: pathlib.Path) -> None:
-    """Waits for the workers with a bar; stops all if one fails or is late."""
+def run_workers(ports: list[int], folder: pathlib.Path) -> None:
+    """Waits for workers with a bar; stops all if one fails or is late."""
     bar = Bar("workers")
     end = time.monotonic() + _TIMEOUT.value
+    workers: list[subprocess.Popen] = []
     try:
+        for index in range(len(ports)):
+            workers.append(start_worker(index, ports, folder))
         while None in (codes := [worker.poll() for worker in workers]):
             if any(codes) or time.monotonic() > end:
                 break
@@ -273,9 +290,12 @@ def main(argv: list[str]) -> None:
             f"got {argv[1:]} and --ways={','.join(_WAYS.value)}, expected "
             f"flags only, and ways of {', '.join(WAYS)}"
         )
+    tf.config.set_visible_devices([], "GPU")
     if _REPORT.value:
         work(_REPORT.value)
         return
+    # So that workers and files are removed as when it is interrupted.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit("terminated"))
     print(
         f"{FLAGS.steps} steps of {FLAGS.batch} examples, two hidden layers of "
         f"{FLAGS.width} units, {FLAGS.sparsity:.0%} of their\n"
@@ -288,7 +308,8 @@ def main(argv: list[str]) -> None:
         for way in _WAYS.value:
             train(tf.distribute.get_strategy(), way, f"{folder}/{way}-single")
             bar.show(way, FLAGS.steps)
-        watch(start_workers(folder), folder)
+        with reserved_ports(_WORKERS.value) as ports:
+            run_workers(ports, folder)
         rows, is_good = table(folder)
     print(
         "\nThe loss of the workers' first and last step; how far it was from "
