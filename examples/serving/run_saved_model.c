@@ -110,6 +110,8 @@ int main(int argc, char** argv) {
     TF_DeleteTensor(x);
     TF_DeleteTensor(y);
   }
+  // What is left in the buffer may not fit the disk.
+  if (fflush(stdout) != 0) Fail("output", "cannot be written");
   TF_CloseSession(session, status);
   TF_DeleteSession(session, status);
   TF_DeleteSessionOptions(options);

@@ -176,6 +176,19 @@ def test_c_program_with_a_library_that_is_not_there(exported, c_program):
     assert b"/no/such.so: cannot open shared object file" in done.stderr
 
 
+def test_c_program_tells_of_a_full_disk(exported, c_program):
+    model = exported["dense"]
+    with open("/dev/full", "w") as full:
+        done = subprocess.run(
+            [c_program, f"--library={LIBRARY}", *model.words],
+            input=b"".join(x.tobytes() for x in model.inputs),
+            stdout=full,
+            stderr=subprocess.PIPE,
+        )
+    assert done.returncode == 1
+    assert b"output: cannot be written" in done.stderr
+
+
 @pytest.fixture(scope="module")
 def static_program():
     """The example with the ops in it, which loads no library."""
