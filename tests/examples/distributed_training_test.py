@@ -42,7 +42,6 @@ def test_late_workers_are_stopped(example):
     [
         ("--ways=RigL,none", "and ways of fixed, RigL, pruning"),
         ("--workers=3", "batch=64, workers=3: expected a multiple"),
-        ("--steps=0", "--steps=0: expected 1 or more"),
     ],
 )
 def test_refuses(example, flag, message):
