@@ -80,10 +80,12 @@ $(VENV)/.installed: .ci/requirements.txt cc/bazel/tensorflow_wheel.py | system
 	}
 	touch $@
 
+BUILT := libtf_blocksparse.so libtf_blocksparse_xla.so built_for.json
+
 .PHONY: build
-build: setup  ## compile the op library into tf_blocksparse/
-	@$(BAZEL_BIN) build //:libtf_blocksparse.so //:built_for.json
-	for file in libtf_blocksparse.so built_for.json; do
+build: setup  ## compile the op libraries into tf_blocksparse/
+	@$(BAZEL_BIN) build $(BUILT:%=//:%)
+	for file in $(BUILT); do
 	  if ! cmp -s .bazel/bin/cc/tf/$$file tf_blocksparse/$$file; then
 	    install -m 644 .bazel/bin/cc/tf/$$file tf_blocksparse/$$file
 	    echo "wrote tf_blocksparse/$$file"
@@ -159,4 +161,4 @@ clean:  ## remove what was built (not .venv)
 	  $(BAZEL_BIN) clean
 	fi
 	rm -rf .bazel .build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
-	rm -f tf_blocksparse/libtf_blocksparse.so tf_blocksparse/built_for.json
+	rm -f $(BUILT:%=tf_blocksparse/%)

@@ -21,7 +21,11 @@ sys.path.insert(0, str(ROOT / "cc/bazel"))
 import bazel_command  # noqa: E402
 import tensorflow_wheel  # noqa: E402
 
-BUILT = ["libtf_blocksparse.so", "built_for.json"]
+BUILT = [
+    "libtf_blocksparse.so",
+    "libtf_blocksparse_xla.so",
+    "built_for.json",
+]
 
 
 class Distribution(setuptools.Distribution):

@@ -69,6 +69,17 @@ def test_library_wants_nothing_but_tensorflow_and_the_runtime():
     assert [symbol for symbol in undefined if not is_allowed(symbol)] == []
 
 
+XLA_LIBRARY = PACKAGE / "libtf_blocksparse_xla.so"
+
+
+def test_xla_library_exports_nothing_and_searches_no_path():
+    assert run("nm", "-D", "--defined-only", XLA_LIBRARY) == ""
+    dynamic = run("readelf", "--dynamic", "--wide", XLA_LIBRARY)
+    assert "[libtensorflow_cc.so.2]" in dynamic
+    assert not re.search(r"\((RPATH|RUNPATH)\)", dynamic)
+    assert bytes(ROOT) not in XLA_LIBRARY.read_bytes()
+
+
 @pytest.mark.parametrize(
     "symbol", ["blocksparse::RunMatmul(int)", "cudaMalloc", "xla::Shape()"]
 )

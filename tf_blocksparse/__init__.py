@@ -24,7 +24,12 @@ from tf_blocksparse import (
 from tf_blocksparse.conversion import compact, densify, sparsify
 from tf_blocksparse.inspection import inspect
 from tf_blocksparse.layout import BlockLayout, LayoutShard
-from tf_blocksparse.ops import LayoutTensor, build_info, library_path
+from tf_blocksparse.ops import (
+    LayoutTensor,
+    build_info,
+    library_path,
+    xla_library_path,
+)
 
 __version__ = "0.1.0"
 
@@ -48,4 +53,5 @@ __all__ = [
     "regularizers",
     "schedules",
     "sparsify",
+    "xla_library_path",
 ]

@@ -29,6 +29,7 @@ NAMES = (
     "others",
     "convolutions",
     "conv_never_slower",
+    "xla",
 )
 
 

@@ -57,6 +57,13 @@ def test_training_step(suite):
     assert "2 hidden layers of 256, batch 8, 90%" in result.stdout
 
 
+def test_xla(suite):
+    result, run = suite("xla", "--block_sizes=16")
+    times = ("dense_ms", "dense_xla_ms", "sparse_ms", "sparse_xla_ms")
+    assert len(lines(run, "xla", *times)) == 2
+    assert "speed-up under XLA" in result.stdout
+
+
 def test_constant_parameters(suite, tmp_path):
     result, run = suite("constant_parameters", "--block_sizes=16")
     found = lines(run, "constant_parameters", "ms", "narrow_ms")

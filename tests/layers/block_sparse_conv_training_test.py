@@ -1,12 +1,9 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """The convolution layers in models that train."""
 
-import warnings
-
 import keras
 import numpy as np
 import pytest
-import tensorflow as tf
 from conv_twins import LAYERS, Twin, case_name, gathered, make
 
 from tf_blocksparse.layers import (
@@ -148,13 +145,3 @@ def test_constraint_acts_on_the_blocks():
     model.compile(keras.optimizers.SGD(0.1), "mse")
     model.fit(x, np.ones(layer.compute_output_shape(x.shape)), verbose=0)
     assert layer.blocks.numpy().min() == 0.0
-
-
-def test_jit_compile_auto_is_off_even_with_a_gpu(monkeypatch):
-    gpu = tf.config.PhysicalDevice("/physical_device:GPU:0", "GPU")
-    monkeypatch.setattr(tf.config, "list_physical_devices", lambda *_: [gpu])
-    model = autoencoder()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.compile("adam", "mse")
-    assert not model.jit_compile

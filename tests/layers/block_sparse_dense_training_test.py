@@ -4,7 +4,6 @@
 import os
 import subprocess
 import sys
-import warnings
 
 import keras
 import numpy as np
@@ -188,39 +187,6 @@ def test_learns_as_the_masked_dense_layer():
         layout.to_dense(layer.blocks.numpy()), kernel * mask, 1e-4, 1e-5
     )
     np.testing.assert_allclose(layer.bias.numpy(), bias, 1e-4, 1e-5)
-
-
-# --- XLA ------------------------------------------------------------------
-
-
-def test_jit_compile_true_warns_and_trains():
-    model = sequential()
-    model.build((None, 20))
-    with pytest.warns(UserWarning, match="doesn't support `jit_compile=True`"):
-        model.compile("adam", "mse", jit_compile=True)
-    assert model.jit_compile is False
-    model.fit(X, Y, verbose=0)
-
-
-def test_jit_compile_auto_is_off_even_with_a_gpu(monkeypatch):
-    gpu = tf.config.PhysicalDevice("/physical_device:GPU:0", "GPU")
-    monkeypatch.setattr(tf.config, "list_physical_devices", lambda *_: [gpu])
-    dense = keras.Sequential([keras.Input((20,)), keras.layers.Dense(3)])
-    dense.compile("adam", "mse")
-    assert dense.jit_compile
-    model = functional()
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        model.compile("adam", "mse")
-    assert not model.jit_compile
-
-
-def test_own_jit_compile_names_the_op():
-    layer = BlockSparseDense(8, block_size=8, sparsity=0.0)
-    layer.build((None, 20))
-    call = tf.function(layer, jit_compile=True)
-    with pytest.raises(tf.errors.InvalidArgumentError, match="Blocksparse"):
-        call(tf.constant(X))
 
 
 # --- Whole processes ------------------------------------------------------

@@ -161,9 +161,9 @@ def in_a_function_of_a_compiled_one(function):
     "wrap", [in_a_compiled_function, in_a_function_of_a_compiled_one]
 )
 def test_compiled_functions_take_the_step_of_keras(wrap):
-    # There is no kernel for XLA, which would say so.
     expected = updates(keras.optimizers.Adam, wrap)
-    np.testing.assert_array_equal(updates(Adam, wrap), expected)
+    # XLA may contract a product and a sum, in either of the two.
+    np.testing.assert_allclose(updates(Adam, wrap), expected, rtol=1e-6)
 
 
 def test_what_reads_a_variable_before_keeps_its_value():

@@ -13,6 +13,7 @@ from tf_blocksparse import _arguments, ops
 from tf_blocksparse.layers import _capture, _checks, _config, _moving
 from tf_blocksparse.layers._initializers import block_initializer
 from tf_blocksparse.layout import BlockLayout
+from tf_blocksparse.ops._library import HAS_XLA
 
 # Not those that leave their input for Keras's cross-entropies, which is lost
 # inside of the op: sigmoid and softmax.
@@ -66,7 +67,7 @@ class BlockSparseLayer(keras.layers.Layer):
         self.bias: Any = None
         self.gate_mask: Any = None
         self.packed_layout: Any = None
-        self.supports_jit = False
+        self.supports_jit = HAS_XLA
 
     @property
     def _outputs(self) -> int:

@@ -13,6 +13,7 @@ from tf_blocksparse.layers.block_sparse_einsum_dense import (
     BlockSparseEinsumDense,
 )
 from tf_blocksparse.layout import BlockLayout
+from tf_blocksparse.ops._library import HAS_XLA
 
 # The attributes of Keras's layers by the names of the layers that they hold.
 # They are private, and `query_dense` and so on can only be read.
@@ -58,7 +59,7 @@ class SparseProjections(keras.layers.Layer):
                 "other gates belong to one projection: set them there"
             )
         self.gate = gate
-        self.supports_jit = False
+        self.supports_jit = HAS_XLA
 
     def build(
         self, query_shape: Any, value_shape: Any, key_shape: Any = None

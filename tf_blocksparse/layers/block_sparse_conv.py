@@ -160,7 +160,7 @@ class BlockSparseConv2D(_Conv):
     `taps * filters * density`; those of `tf_blocksparse.initializers` know
     where the blocks are; any other gets the shape of the blocks.
     Regularizers and constraints see the blocks. The layer has
-    `supports_jit = False`, as `BlockSparseDense` does and for the same reason.
+    `supports_jit = True`, as `BlockSparseDense` has.
 
     Example:
     >>> import keras

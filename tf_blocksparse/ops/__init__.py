@@ -7,7 +7,11 @@ of convolutions; `to_dense` and `from_dense` convert. `block_norms` and
 `conv_block_norms` tell how much blocks that don't exist yet would help.
 """
 
-from tf_blocksparse.ops._library import build_info, library_path
+from tf_blocksparse.ops._library import (
+    build_info,
+    library_path,
+    xla_library_path,
+)
 from tf_blocksparse.ops.block_norms import block_norms
 from tf_blocksparse.ops.conv import conv
 from tf_blocksparse.ops.conv_block_norms import conv_block_norms
@@ -36,4 +40,5 @@ __all__ = [
     "matmul",
     "sampled_matmul",
     "to_dense",
+    "xla_library_path",
 ]

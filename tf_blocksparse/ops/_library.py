@@ -1,5 +1,5 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-"""Loads the library of ops, after checking that it can work here.
+"""Loads the libraries of ops, after checking that they can work here.
 
 A library built for another TensorFlow fails with an undefined C++ symbol, and
 Keras with another backend somewhere inside of a layer. Each such case is one
@@ -16,6 +16,7 @@ from typing import Any
 
 _FOLDER = pathlib.Path(__file__).resolve().parent.parent
 _LIBRARY = _FOLDER / "libtf_blocksparse.so"
+_XLA_LIBRARY = _FOLDER / "libtf_blocksparse_xla.so"
 _BUILT_FOR = _FOLDER / "built_for.json"
 
 
@@ -30,6 +31,21 @@ def library_path() -> str:
     'libtf_blocksparse.so'
     """
     return str(_LIBRARY)
+
+
+def xla_library_path() -> str:
+    """The path of the library that XLA needs to compile the ops.
+
+    Importing `tf_blocksparse` loads it. A program without this package, which
+    runs a model with `jit_compile=True` inside, calls `tf.load_library(path)`
+    after it has loaded `library_path()`. It needs `libtensorflow_cc.so.2`,
+    which every wheel of TensorFlow has.
+
+    >>> import os
+    >>> os.path.basename(xla_library_path())
+    'libtf_blocksparse_xla.so'
+    """
+    return str(_XLA_LIBRARY)
 
 
 def build_info() -> dict[str, Any]:
@@ -131,5 +147,21 @@ def _load() -> Any:
     return tensorflow.load_op_library(library_path())
 
 
+def _load_xla() -> bool:
+    """Whether XLA can compile the ops, now that its library is loaded."""
+    tensorflow = importlib.import_module("tensorflow")
+    if not _XLA_LIBRARY.is_file():
+        return False
+    try:
+        tensorflow.load_library(xla_library_path())
+    except tensorflow.errors.NotFoundError as error:
+        # A TensorFlow without XLA runs the ops all the same.
+        if "libtensorflow_cc" in str(error):
+            return False
+        raise
+    return True
+
+
 # The module of generated ops, as TensorFlow makes it.
 library = _load()
+HAS_XLA = _load_xla()

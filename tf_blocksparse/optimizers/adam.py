@@ -29,12 +29,12 @@ class Adam(keras.optimizers.Adam):
     for the t-th update, every operation rounded as Keras's ops round it: the
     results are the same to the last bit. It serves dense gradients of float32
     and float64 variables on the CPU, in graphs, eagerly and in distribution
-    strategies. All others take Keras's own step: sparse gradients (of
-    embeddings), 16-bit variables, `amsgrad`, other devices, and functions with
-    `jit_compile`, whose compiler fuses it. What Keras does around an update is
-    Keras's still: `weight_decay`, clipping, averages, accumulated gradients,
-    the scaling of losses. The state is that of Keras's Adam, so each loads
-    what the other has saved.
+    strategies; under `jit_compile` XLA makes a loop of it, and rounds as it
+    does. All others take Keras's own step: sparse gradients (of embeddings),
+    16-bit variables, `amsgrad`, other devices. What Keras does around an update
+    is Keras's still: `weight_decay`, clipping, averages, accumulated gradients,
+    the scaling of losses. The state is that of Keras's Adam, so each loads what
+    the other has saved.
 
     In a graph, all updates wait for all gradients: a variable that the backward
     pass is still to read would have to be copied.
@@ -124,7 +124,6 @@ class Adam(keras.optimizers.Adam):
             or isinstance(gradient, tf.IndexedSlices)
             or keras.backend.standardize_dtype(variable.dtype) not in _DTYPES
             or not _has_shape_of(gradient, variable)
-            or _is_compiled()
         ):
             return None
         index = self._get_variable_index(variable)
@@ -154,17 +153,3 @@ def _handle(variable: Any) -> Any:
         # Variables of a strategy have one for each replica, outside none.
         return None
     return handle if ":CPU:" in handle.device.upper() else None
-
-
-def _is_compiled() -> bool:
-    """Whether what is being traced goes to XLA, which has no such kernel."""
-    # No public function of TensorFlow tells; its own ops ask in this way.
-    graph = None if tf.executing_eagerly() else tf.compat.v1.get_default_graph()
-    while graph is not None:
-        context = graph._get_control_flow_context()
-        while context is not None:
-            if context.IsXLAContext():
-                return True
-            context = context.outer_context
-        graph = getattr(graph, "outer_graph", None)
-    return False
