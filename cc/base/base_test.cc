@@ -6,6 +6,7 @@
 #include <condition_variable>
 #include <cstdlib>
 #include <mutex>
+#include <new>
 #include <thread>
 #include <vector>
 
@@ -186,6 +187,34 @@ TEST(ParallelForTest, EndsOnAPoolWhoseThreadsAllCallIt) {
     }
   }
   EXPECT_EQ(done.load(), 800);
+}
+
+TEST(ParallelForTest, ThrowsInTheCallerWhatATaskThrows) {
+  Pool pool(3);
+  for (const int threads : {1, 2, 7}) {
+    Executor executor;
+    executor.threads = threads;
+    executor.schedule = [&](std::function<void()> closure) {
+      pool.Schedule(std::move(closure));
+    };
+    for (const int64_t culprit : {0, 50, 99}) {
+      const auto body = [&](int64_t task, int) {
+        if (task == culprit) throw std::bad_alloc();
+      };
+      EXPECT_THROW(ParallelFor(executor, 100, body), std::bad_alloc);
+    }
+  }
+}
+
+TEST(ParallelForTest, DoesAllInTheCallerIfNothingCanBeScheduled) {
+  Executor executor;
+  executor.threads = 3;
+  executor.schedule = [](const std::function<void()>&) {
+    throw std::bad_alloc();
+  };
+  std::vector<int> runs(100);
+  ParallelFor(executor, 100, [&](int64_t task, int) { ++runs[task]; });
+  EXPECT_EQ(runs, std::vector<int>(100, 1));
 }
 
 }  // namespace

@@ -5,8 +5,10 @@
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <exception>
 #include <memory>
 #include <mutex>
+#include <new>
 #include <vector>
 
 namespace blocksparse {
@@ -47,6 +49,17 @@ struct Job {
   std::atomic<int64_t> done{0};
   std::mutex mutex;
   std::condition_variable all_done;
+  std::exception_ptr thrown;  // the first one, by any task
+
+  // A thread that belongs to somebody else must not see what a task throws.
+  void Run(int64_t task, int worker) {
+    try {
+      (*body)(task, worker);
+    } catch (...) {
+      std::lock_guard<std::mutex> lock(mutex);
+      if (!thrown) thrown = std::current_exception();
+    }
+  }
 
   // Takes tasks of range r until it is empty; returns how many.
   int64_t Drain(int r, int worker) {
@@ -56,7 +69,7 @@ struct Job {
     while (range.next.load(std::memory_order_relaxed) < range.end) {
       const int64_t task = range.next.fetch_add(1, std::memory_order_relaxed);
       if (task >= range.end) break;
-      (*body)(task, worker);
+      Run(task, worker);
       ++count;
     }
     return count;
@@ -83,7 +96,7 @@ struct Job {
       // One task at a time: its owner may be about to take the rest.
       const int64_t task = range.next.fetch_add(1, std::memory_order_relaxed);
       if (task >= range.end) continue;
-      (*body)(task, worker);
+      Run(task, worker);
       ++count;
     }
     if (count > 0 && done.fetch_add(count) + count == tasks) {
@@ -118,11 +131,17 @@ void ParallelFor(const Executor& executor, int64_t tasks,
     return;
   }
   auto job = std::make_shared<Job>(tasks, workers, &body);
-  for (int worker = 1; worker < workers; ++worker) {
-    executor.schedule([job, worker] { job->Work(worker); });
+  try {
+    for (int worker = 1; worker < workers; ++worker) {
+      executor.schedule([job, worker] { job->Work(worker); });
+    }
+  } catch (const std::bad_alloc&) {
+    // The workers that are there, the caller among them, take all tasks.
   }
   job->Work(0);
   job->Wait();
+  // After all calls; of what several threw, the first.
+  if (job->thrown) std::rethrow_exception(job->thrown);
 }
 
 int64_t OwnTasksEnd(const Executor& executor, int64_t tasks, int worker) {
