@@ -22,6 +22,10 @@ ARGS ?=
 # The Python that .venv is made from.
 PYTHON ?= python3
 
+# What `make fuzz` compiles with, and what of.
+CLANG ?=
+FUZZERS := adam convolutions products
+
 VENV := .venv
 PY := $(VENV)/bin/python
 BAZEL_BIN = "$${BAZEL:-$$(command -v bazel || command -v bazelisk)}"
@@ -96,6 +100,33 @@ build: setup  ## compile the op libraries into tf_blocksparse/
 test: build  ## run every test: C++, then Python (ARGS go to pytest)
 	@$(BAZEL_BIN) test //:tests
 	$(PY) -m pytest -m "not complete" $(ARGS)
+
+# Inputs that reach something new go to .build/fuzz, as do those that fail.
+.PHONY: fuzz
+fuzz: setup  ## fuzz the kernels with Clang: 3 minutes (ARGS go to libFuzzer)
+	@clang=$(CLANG)
+	clang=$${clang:-$$(compgen -c clang | grep -E '^clang(-[0-9]+)?$$' |
+	  sort -Vr | head -1)}
+	if [[ -z $$clang ]]; then
+	  echo "error: there is no Clang, which brings libFuzzer: install it" \
+	    "(apt-get install clang libclang-rt-16-dev) or name one:" \
+	    "make fuzz CLANG=clang-16" >&2
+	  exit 1
+	fi
+	$(BAZEL_BIN) build --config=fuzz --repo_env=CC=$$clang \
+	  $(FUZZERS:%=//cc/fuzz:fuzz_%)
+	for target in $(FUZZERS); do
+	  found=.build/fuzz/$$target
+	  mkdir -p $$found
+	  .bazel/fuzz-bin/cc/fuzz/fuzz_$$target -max_total_time=60 -max_len=1500 \
+	    -timeout=60 -artifact_prefix=.build/fuzz/ $(ARGS) \
+	    $$found cc/fuzz/corpus/$$target
+	done
+
+.PHONY: sanitize
+sanitize: setup  ## run the C++ tests with sanitizers: an hour at first
+	@$(BAZEL_BIN) test --config=asan //:tests
+	$(BAZEL_BIN) test --config=tsan //:tests
 
 # A program of absl that shows its flags ends with 1.
 ASKED_FOR_HELP = [[ " $(ARGS) " == *" --help"* ]]

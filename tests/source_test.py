@@ -107,6 +107,14 @@ ROOMS = {
         "cc/kernels",
         "cc/kernels/reference",
     ],
+    "cc/fuzz": [
+        "cc/base",
+        "cc/layout",
+        "cc/kernels",
+        "cc/kernels/cpu",
+        "cc/kernels/reference",
+        "cc/testing",
+    ],
     "cc/benchmarks": ["cc/base"],
     # What a GPU is checked by.
     "cc/gpu_check": [

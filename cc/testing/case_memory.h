@@ -16,8 +16,9 @@ namespace blocksparse {
 
 enum class GateKind { kNone, kOnes, kMixed, kMask };
 
-// How the operands of a case are filled.
-enum class Fill { kIntegers, kUniform };
+// How the operands of a case are filled. Wild ones are integers, and infinities
+// and NaN among them.
+enum class Fill { kIntegers, kUniform, kWild };
 
 // The distance from 1 to the next number.
 double Epsilon(Dtype dtype);
@@ -31,11 +32,13 @@ class CaseMemory {
   // An output: NaN.
   void* Allocate(int64_t elements, Dtype dtype);
   void* Operand(int64_t elements, Dtype dtype, Fill fill);
+  const int32_t* Copy(const std::vector<int32_t>& numbers);
   // Null for kNone. kMixed has zeros, ones, and numbers of either sign.
   const float* Gate(GateKind kind, int64_t nnz);
 
   // Empty string, or the first difference. With a tolerance, numbers may be
-  // apart by it and by a rounding; without one they must be equal.
+  // apart by it and by a rounding; without one they must be equal. Where NaN is
+  // expected, one must have been written.
   std::string Compare(const char* name, const void* got, const void* expected,
                       int64_t elements, Dtype dtype, double tolerance) const;
 
