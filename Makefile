@@ -106,10 +106,10 @@ test: build  ## run every test: C++, then Python (ARGS go to pytest)
 fuzz: setup  ## fuzz the kernels with Clang: 3 minutes (ARGS go to libFuzzer)
 	@clang=$(CLANG)
 	clang=$${clang:-$$(compgen -c clang | grep -E '^clang(-[0-9]+)?$$' |
-	  sort -Vr | head -1)}
+	  sort -Vr | head -1 || true)}
 	if [[ -z $$clang ]]; then
 	  echo "error: there is no Clang, which brings libFuzzer: install it" \
-	    "(apt-get install clang libclang-rt-16-dev) or name one:" \
+	    "(apt-get install clang-16 libclang-rt-16-dev) or name one:" \
 	    "make fuzz CLANG=clang-16" >&2
 	  exit 1
 	fi

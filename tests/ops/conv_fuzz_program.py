@@ -43,7 +43,7 @@ class ConvFuzzer(fuzz_program.Fuzzer):
             shape = [batch, *sizes, features]
             if attributes["data_format"] == "channels_first":
                 shape = [batch, features, *sizes]
-            return rng.standard_normal(shape), x_dtype
+            return self.numbers(shape), x_dtype
 
         call = {"layout": (fuzz_program.pack(mask), "int32")}
         if rng.integers(2):
@@ -64,7 +64,7 @@ class ConvFuzzer(fuzz_program.Fuzzer):
         if attributes["shared_taps"]:
             shape.insert(1, math.prod(attributes["kernel_size"]))
         call["x"] = draw(sides[0], spatial)
-        call["blocks"] = (rng.standard_normal(shape), blocks_dtype)
+        call["blocks"] = (self.numbers(shape), blocks_dtype)
         sizes = rng.integers(0, 7, rank)
         if not attributes["adjoint"] and rng.integers(2):
             sizes = sizes[:0]
@@ -73,7 +73,7 @@ class ConvFuzzer(fuzz_program.Fuzzer):
             attributes["activation"] = self.pick(["none", "relu", "gelu"])
             attributes["save_preactivation"] = bool(rng.integers(2))
             if rng.integers(2):
-                call["bias"] = (rng.standard_normal(sides[1]), x_dtype)
+                call["bias"] = (self.numbers(sides[1]), x_dtype)
         return name, call, attributes
 
     def _geometry(self):

@@ -18,6 +18,9 @@ import tensorflow as tf
 EXTREMES = [0, 1, -1, 2, 255, 2**15, 2**31 - 1, -(2**31)]
 # What attributes may be besides; the last ones need 64 bits.
 SIZES = [-1, 0, 1, 2, 3, 255, 256, 257, 2**31 - 1, 2**31, 2**40, 2**63 - 1]
+# Numbers that no sum is used to: the last ones are the largest and subnormal
+# ones of float16, float32 and float64.
+ODD = [np.nan, np.inf, -np.inf, -0.0, 65504, 6e-8, 3.4e38, 1e-40, 1e-310]
 DTYPES = [
     ("float32", "float32"),
     ("float64", "float64"),
@@ -46,6 +49,14 @@ class Fuzzer:
     def pick(self, values):
         return values[self.rng.integers(len(values))]
 
+    def numbers(self, shape):
+        """Normal ones; in every fourth tensor odd ones, too."""
+        values = np.asarray(self.rng.standard_normal(shape))
+        if self.rng.integers(4) == 0:
+            odd = self.rng.random(shape) < 0.2
+            values = np.where(odd, self.rng.choice(ODD, shape), values)
+        return values
+
     def valid_call(self):
         rng = self.rng
         name = self.pick(["matmul", "matmul_fused", "sampled_matmul"])
@@ -63,12 +74,12 @@ class Fuzzer:
 
         def draw(features):
             shape = [features, *rows] if axis == 0 else [*rows, features]
-            return rng.standard_normal(shape).astype(np.float64), x_dtype
+            return self.numbers(shape), x_dtype
 
         gate = rng.integers(2)
         call = {
             "x": draw(sides[0]),
-            "blocks": (rng.standard_normal([nnz, *block]), blocks_dtype),
+            "blocks": (self.numbers([nnz, *block]), blocks_dtype),
             "layout": (pack(mask), "int32"),
         }
         attributes = {
@@ -90,7 +101,7 @@ class Fuzzer:
             attributes["activation"] = self.pick(["none", "relu", "gelu"])
             attributes["save_preactivation"] = bool(rng.integers(2))
             if rng.integers(2):
-                call["bias"] = (rng.standard_normal(sides[1]), x_dtype)
+                call["bias"] = (self.numbers(sides[1]), x_dtype)
         return name, call, attributes
 
     def spoil_layout(self, call, _):

@@ -24,7 +24,8 @@ ISAS = {"x86_64": ["avx2", "avx512"], "aarch64": ["neon"]}.get(
 )
 
 pytestmark = pytest.mark.parametrize(
-    "program", ["fuzz_program.py", "conv_fuzz_program.py"]
+    "program",
+    ["fuzz_program.py", "conv_fuzz_program.py", "adam_fuzz_program.py"],
 )
 
 
@@ -36,7 +37,8 @@ def fuzz(program, library, seed, **environment):
         text=True,
         env={**os.environ, "TF_CPP_MIN_LOG_LEVEL": "3", **environment},
     )
-    assert done.returncode == 0, done.stdout + done.stderr[-5000:]
+    where = f"{program} with seed {seed} ended with {done.returncode}: "
+    assert done.returncode == 0, where + done.stdout + done.stderr[-5000:]
     counts = json.loads(done.stdout.splitlines()[-1])
     assert counts["refused"] == COUNT
     # Some changes do no harm, and some calls must get as far as the kernels.
