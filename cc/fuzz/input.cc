@@ -70,7 +70,7 @@ Activation DrawActivation(Input* input) {
 
 std::vector<Isa> Isas() {
   std::vector<Isa> isas;
-  for (const Isa isa : {Isa::kPortable, Isa::kAvx2, Isa::kAvx512}) {
+  for (const Isa isa : kIsas) {
     if (isa <= DetectIsa()) isas.push_back(isa);
   }
   return isas;
