@@ -1,13 +1,29 @@
 #!/usr/bin/env bash
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-# Runs the C++ tests on emulated processors: aarch64, cross-compiled, and x86-64
-# without AVX and without AVX-512. See docs/portability.md.
-# Usage: tools/portability.sh [STRIDE]
-# Tests that go through a table take every STRIDE-th entry of it; 1 takes all,
-# which takes hours. A prime meets all of the periods that tables have.
+# Runs the C++ tests on emulated processors. See docs/portability.md.
 set -euo pipefail
+shopt -s extglob
+
+usage() {
+  cat <<'END'
+Usage: tools/portability.sh [STRIDE]
+
+Runs the C++ tests on emulated processors: aarch64, cross-compiled, and x86-64
+without AVX and without AVX-512.
+
+Tests that go through a table take every STRIDE-th entry of it; 1 takes all,
+which takes hours. A prime meets all of the periods that tables have.
+END
+}
+stride=61
+for word; do
+  case $word in
+    --help) usage; exit ;;
+    [1-9]*([0-9])) stride=$word ;;
+    *) usage >&2; exit 2 ;;
+  esac
+done
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
-stride=${1:-61}
 
 missing=()
 for program in aarch64-linux-gnu-g++ qemu-aarch64 qemu-x86_64; do

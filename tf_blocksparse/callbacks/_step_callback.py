@@ -68,9 +68,10 @@ class StepCallback(keras.callbacks.Callback):
             )
         self.set_model(model)
         self.optimizer = _optimizer_slots.innermost(optimizer)
-        # Of variables, since a layer knows no strategy, while a model does.
+        # Of variables, since a layer knows no strategy, while a model does; not
+        # of `iterations`, which is computed where gradients are accumulated.
         self._strategy = getattr(
-            self.optimizer.iterations.value,
+            self.optimizer.variables[0].value,
             "distribute_strategy",
             tf.distribute.get_strategy(),
         )
