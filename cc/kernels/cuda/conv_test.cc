@@ -14,77 +14,16 @@
 #include <string>
 #include <vector>
 
-#include "cc/gpu_check/conv_kernel_cases.h"
-#include "cc/kernels/cuda/conv_table.h"
-#include "cc/testing/conv_case.h"
+#include "cc/gpu_check/emulated_products.h"
 #include "cc/testing/conv_shapes.h"
-#include "cc/testing/cuda_emulator.h"
-#include "cc/testing/device_memory.h"
 
 namespace blocksparse {
 namespace cuda {
 namespace {
 
-using emulator::Order;
-
-// Few multiprocessors: what is cut in parts to fill more is tested on its own.
-constexpr Device kDevice = {80, 2, true};
-constexpr Device kLargeDevice = {80, 108, true};
-constexpr Order kOrders[] = {Order::kTogether, Order::kAhead};
-
-// All return what went wrong.
-std::string RunWith(const ConvKernel& kernel, const ConvProblem& problem,
-                    const Device& device = kDevice) {
-  ConvPlan plan;
-  std::string error = PlanConvWith(kernel, problem, device, &plan);
-  if (!error.empty()) return error;
-  const DeviceMemory scratch(plan.scratch_bytes);
-  return RunConv(problem, plan, scratch.data(), nullptr);
-}
-
-std::string RunWith(const ConvSampledKernel& kernel,
-                    const ConvSampledProblem& problem,
-                    const Device& device = kDevice) {
-  ConvSampledPlan plan;
-  std::string error = PlanConvSampledWith(kernel, problem, device, &plan);
-  if (!error.empty()) return error;
-  const DeviceMemory scratch(plan.scratch_bytes);
-  return RunConvSampled(problem, plan, scratch.data(), nullptr);
-}
-
-std::string Check(ConvCase* test, const ConvKernel& kernel, double ulps,
-                  const Device& device = kDevice) {
-  std::string error;
-  const std::string difference = test->CheckConv(
-      [&](const ConvProblem& p) { error = RunWith(kernel, p, device); }, ulps);
-  return error.empty() ? difference : error;
-}
-
-std::string Check(ConvCase* test, const ConvSampledKernel& kernel, double ulps,
-                  const Device& device = kDevice) {
-  std::string error;
-  const std::string difference = test->CheckSampled(
-      [&](const ConvSampledProblem& p) { error = RunWith(kernel, p, device); },
-      ulps);
-  return error.empty() ? difference : error;
-}
-
-const ConvProblem& ProblemOf(const ConvCase& test, const ConvKernel&) {
-  return test.conv();
-}
-const ConvSampledProblem& ProblemOf(const ConvCase& test,
-                                    const ConvSampledKernel&) {
-  return test.sampled();
-}
-
 class ConvKernelTest : public testing::TestWithParam<ConvKernel> {};
 class ConvSampledKernelTest : public testing::TestWithParam<ConvSampledKernel> {
 };
-
-template <typename Kernel>
-std::string NameOfParam(const testing::TestParamInfo<Kernel>& info) {
-  return info.param.name;
-}
 
 INSTANTIATE_TEST_SUITE_P(Table, ConvKernelTest,
                          testing::ValuesIn(ConvKernels()),
@@ -93,28 +32,12 @@ INSTANTIATE_TEST_SUITE_P(Table, ConvSampledKernelTest,
                          testing::ValuesIn(ConvSampledKernels()),
                          NameOfParam<ConvSampledKernel>);
 
-template <typename Kernel>
-void ExpectExactOnIntegers(const Kernel& kernel,
-                           const std::vector<Kernel>& kernels) {
-  size_t place = 0;
-  while (kernels[place].name != kernel.name) ++place;
-  int taken = 0;
-  for (const ConvShape& shape : ConvShapesOf(kernel.path, place)) {
-    ConvCase test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
-    if (!Takes(kernel, ProblemOf(test, kernel), kDevice)) continue;
-    ++taken;
-    emulator::Use({kOrders[taken % 2], ""});
-    ASSERT_EQ(Check(&test, kernel, 0), "");
-  }
-  EXPECT_GE(taken, 20);
-}
-
 TEST_P(ConvKernelTest, IsExactOnIntegers) {
-  ExpectExactOnIntegers(GetParam(), ConvKernels());
+  ExpectExactOnIntegers(GetParam(), /*in_turns=*/true, 20);
 }
 
 TEST_P(ConvSampledKernelTest, IsExactOnIntegers) {
-  ExpectExactOnIntegers(GetParam(), ConvSampledKernels());
+  ExpectExactOnIntegers(GetParam(), /*in_turns=*/true, 20);
 }
 
 // A problem that a kernel takes.
@@ -124,15 +47,6 @@ ConvShape ShapeFor(const Kernel& kernel, const LayoutKind& kind, int64_t inputs,
   ConvShape shape{&kind, inputs, outputs, 16, 16, Geometry(convolution)};
   shape.transpose = kernel.path == Path::kTensor && kernel.right_along;
   return shape;
-}
-
-// How far a result may be off in units of float32's epsilon: TF32 rounds both
-// factors to 2^-11 of themselves.
-template <typename Kernel>
-double Ulps(const Kernel& kernel) {
-  const bool tf32 =
-      kernel.path == Path::kTensor && kernel.x_dtype == Dtype::kFloat32;
-  return tf32 ? std::ldexp(1, 13) : 1;
 }
 
 TEST_P(ConvKernelTest, ActivationsAreWithinTheirTolerance) {
@@ -193,8 +107,6 @@ TEST_P(ConvSampledKernelTest, AddsUpPasses) {
   }
 }
 
-// Every barrier, and every wait for copies, is there for a reason: without it,
-// one of the orders gives a wrong result.
 TEST_P(ConvKernelTest, EveryBarrierIsNeeded) {
   const ConvKernel& kernel = GetParam();
   // Tiles of other widths have the same ones.
@@ -207,19 +119,9 @@ TEST_P(ConvKernelTest, EveryBarrierIsNeeded) {
   const ConvShape shape =
       ShapeFor(kernel, LayoutKinds()[4], features, features, pairs);
   ConvCase test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
-  emulator::Use({Order::kTogether, ""});
-  ASSERT_EQ(Check(&test, kernel, 0), "");
-  const std::vector<std::string> sites = emulator::Sites();
   // Those of a product's tile, and one behind the search for pixels.
-  EXPECT_EQ(sites.size(), kernel.path == Path::kTensor ? 5u : 2u);
-  for (const std::string& site : sites) {
-    bool found = false;
-    for (const Order order : kOrders) {
-      emulator::Use({order, site});
-      found |= !Check(&test, kernel, 0).empty();
-    }
-    EXPECT_TRUE(found) << kernel.name << " does as well without " << site;
-  }
+  ExpectEveryBarrierIsNeeded(kernel, &test,
+                             kernel.path == Path::kTensor ? 5 : 2);
 }
 
 // A problem changed under a kernel's hands, as if it had got that wrong. Each

@@ -12,79 +12,15 @@
 #include <vector>
 
 #include "cc/base/round_up.h"
-#include "cc/gpu_check/kernel_cases.h"
-#include "cc/kernels/cuda/kernel_table.h"
-#include "cc/kernels/cuda/matmul.h"
-#include "cc/testing/case.h"
-#include "cc/testing/cuda_emulator.h"
-#include "cc/testing/device_memory.h"
+#include "cc/gpu_check/emulated_products.h"
 
 namespace blocksparse {
 namespace cuda {
 namespace {
 
-using emulator::Order;
-
-// Few multiprocessors: what is cut in parts to fill more is tested on its own.
-constexpr Device kDevice = {90, 2, true};
-constexpr Order kOrders[] = {Order::kTogether, Order::kAhead};
-
-// Both return what went wrong.
-std::string RunWith(const MatmulKernel& kernel, const MatmulProblem& problem,
-                    const Device& device = kDevice) {
-  MatmulPlan plan;
-  std::string error = PlanMatmulWith(kernel, problem, device, &plan);
-  if (!error.empty()) return error;
-  const DeviceMemory scratch(plan.scratch_bytes);
-  return RunMatmul(problem, plan, scratch.data(), nullptr);
-}
-
-std::string RunWith(const SampledMatmulKernel& kernel,
-                    const SampledMatmulProblem& problem,
-                    const Device& device = kDevice) {
-  SampledMatmulPlan plan;
-  std::string error = PlanSampledMatmulWith(kernel, problem, device, &plan);
-  if (!error.empty()) return error;
-  const DeviceMemory scratch(plan.scratch_bytes);
-  return RunSampledMatmul(problem, plan, scratch.data(), nullptr);
-}
-
-std::string Check(Case* test, const MatmulKernel& kernel, double ulps,
-                  const Device& device = kDevice) {
-  std::string error;
-  const std::string difference = test->CheckMatmul(
-      [&](const MatmulProblem& p) { error = RunWith(kernel, p, device); },
-      ulps);
-  return error.empty() ? difference : error;
-}
-
-std::string Check(Case* test, const SampledMatmulKernel& kernel, double ulps,
-                  const Device& device = kDevice) {
-  std::string error;
-  const std::string difference = test->CheckSampled(
-      [&](const SampledMatmulProblem& p) {
-        error = RunWith(kernel, p, device);
-      },
-      ulps);
-  return error.empty() ? difference : error;
-}
-
-const MatmulProblem& ProblemOf(const Case& test, const MatmulKernel&) {
-  return test.matmul();
-}
-const SampledMatmulProblem& ProblemOf(const Case& test,
-                                      const SampledMatmulKernel&) {
-  return test.sampled();
-}
-
 class MatmulKernelTest : public testing::TestWithParam<MatmulKernel> {};
 class SampledMatmulKernelTest
     : public testing::TestWithParam<SampledMatmulKernel> {};
-
-template <typename Kernel>
-std::string NameOfParam(const testing::TestParamInfo<Kernel>& info) {
-  return info.param.name;
-}
 
 INSTANTIATE_TEST_SUITE_P(Table, MatmulKernelTest,
                          testing::ValuesIn(MatmulKernels()),
@@ -93,31 +29,12 @@ INSTANTIATE_TEST_SUITE_P(Table, SampledMatmulKernelTest,
                          testing::ValuesIn(SampledMatmulKernels()),
                          NameOfParam<SampledMatmulKernel>);
 
-// The kernel's share of all shapes, each in both orders.
-template <typename Kernel>
-void ExpectExactOnIntegers(const Kernel& kernel,
-                           const std::vector<Kernel>& kernels) {
-  size_t place = 0;
-  while (kernels[place].name != kernel.name) ++place;
-  int taken = 0;
-  for (const CaseShape& shape : CaseShapesOf(kernel.path, place)) {
-    Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
-    if (!Takes(kernel, ProblemOf(test, kernel), kDevice)) continue;
-    ++taken;
-    for (const Order order : kOrders) {
-      emulator::Use({order, ""});
-      ASSERT_EQ(Check(&test, kernel, 0), "");
-    }
-  }
-  EXPECT_GE(taken, 5);
-}
-
 TEST_P(MatmulKernelTest, IsExactOnIntegers) {
-  ExpectExactOnIntegers(GetParam(), MatmulKernels());
+  ExpectExactOnIntegers(GetParam(), /*in_turns=*/false, 5);
 }
 
 TEST_P(SampledMatmulKernelTest, IsExactOnIntegers) {
-  ExpectExactOnIntegers(GetParam(), SampledMatmulKernels());
+  ExpectExactOnIntegers(GetParam(), /*in_turns=*/false, 5);
 }
 
 TEST_P(MatmulKernelTest, ActivationsAreWithinTheirTolerance) {
@@ -128,9 +45,6 @@ TEST_P(MatmulKernelTest, ActivationsAreWithinTheirTolerance) {
     ASSERT_EQ(Check(&test, kernel, Ulps(kernel)), "");
   }
 }
-
-// Multiprocessors enough that long columns, and rows, are cut.
-constexpr Device kLargeDevice = {90, 108, true};
 
 TEST_P(MatmulKernelTest, AddsUpPartsOfLongColumns) {
   const MatmulKernel& kernel = GetParam();
@@ -158,8 +72,6 @@ TEST_P(SampledMatmulKernelTest, AddsUpPasses) {
   }
 }
 
-// Every barrier, and every wait for copies, is there for a reason: without it,
-// one of the orders gives a wrong result.
 template <typename Kernel>
 void ExpectEveryBarrierIsNeeded(const Kernel& kernel) {
   // Tiles of other widths have the same ones.
@@ -173,23 +85,15 @@ void ExpectEveryBarrierIsNeeded(const Kernel& kernel) {
   const CaseShape shape =
       ShapeFor(kernel, LayoutKinds()[4], features, features, depth);
   Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
-  ASSERT_TRUE(Takes(kernel, ProblemOf(test, kernel), kDevice));
-  emulator::Use({Order::kTogether, ""});
-  ASSERT_EQ(Check(&test, kernel, 0), "");
-  const std::vector<std::string> sites = emulator::Sites();
+  ASSERT_TRUE(Takes(kernel, ProductFor<Kernel>::ProblemOf(test), kDevice));
   // Of tensor cores: a wait and a barrier for each step, one before shared
   // memory is used for the sums, one before these are read. Of a warpgroup's,
   // also a barrier when those of the copies are begun, and waits for products,
   // of the step before and of the last one.
-  EXPECT_EQ(sites.size(), boxes ? 7u : kernel.path == Path::kTensor ? 4u : 1u);
-  for (const std::string& site : sites) {
-    bool found = false;
-    for (const Order order : kOrders) {
-      emulator::Use({order, site});
-      found |= !Check(&test, kernel, 0).empty();
-    }
-    EXPECT_TRUE(found) << kernel.name << " does as well without " << site;
-  }
+  ExpectEveryBarrierIsNeeded(kernel, &test,
+                             boxes                          ? 7
+                             : kernel.path == Path::kTensor ? 4
+                                                            : 1);
 }
 
 TEST_P(MatmulKernelTest, EveryBarrierIsNeeded) {
