@@ -190,9 +190,7 @@ struct ConvShared {
 template <typename Config>
 __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
     ConvTiles(const ConvArguments p) {
-  using Sum = typename Config::Sum;
   using Pixels = TilePixels<Config>;
-  constexpr int64_t kTile = Config::kLeft * Config::kRight;
   const TilePlace place(p);
   const ConvTask task = p.tasks[place.task];
   Pixels pixels(SharedMemory() + ConvShared<Config>::kPixelsBegin);
@@ -206,23 +204,15 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
       ConvLeft<typename Config::Left, Pixels>{p, task, pixels},
       BlocksRight<typename Config::Right, ConvDepth>{p, task},
       (task.end - task.begin) * task.taps.value * p.source_block.value);
-  Sum* parts = nullptr;
-  if (task.part >= 0) {
-    parts = static_cast<Sum*>(p.parts) +
-            (int64_t{task.part} * p.row_tiles + place.row_tile) * kTile;
-  }
-  const typename Pixels::Rows rows{p, pixels};
-  tile.ForEach(OutputFinish<typename Config::Left, Sum, typename Pixels::Rows>{
-      p, rows, task.target, task.offset, parts, Config::kRight});
+  FinishTask<Config>(&tile, p, task, place.row_tile,
+                     typename Pixels::Rows{p, pixels});
 }
 
 // Adds up the parts of split tiles, as JoinMatmulParts.
 template <typename Config>
 __global__ void __launch_bounds__(Config::kThreads)
     JoinConvParts(const ConvArguments p) {
-  using Sum = typename Config::Sum;
   using Pixels = TilePixels<Config>;
-  constexpr int64_t kTile = Config::kLeft * Config::kRight;
   const ConvSplit split = p.splits[BlockIndex() / p.row_tiles];
   const int32_t row_tile = BlockIndex() % p.row_tiles;
   Pixels pixels(SharedMemory());
@@ -231,12 +221,7 @@ __global__ void __launch_bounds__(Config::kThreads)
     return;
   }
   SyncThreads();
-  const Sum* parts = static_cast<const Sum*>(p.parts) +
-                     (int64_t{split.first} * p.row_tiles + row_tile) * kTile;
-  const typename Pixels::Rows rows{p, pixels};
-  const OutputFinish<typename Config::Left, Sum, typename Pixels::Rows> finish{
-      p, rows, split.target, split.offset, nullptr, Config::kRight};
-  JoinParts<Config>(parts, split.count, p.row_tiles * kTile, finish);
+  JoinSplit<Config>(p, split, row_tile, typename Pixels::Rows{p, pixels});
 }
 
 // Pixels that no tap meets have bias and activation alone. All of y gets them

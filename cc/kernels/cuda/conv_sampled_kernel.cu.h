@@ -181,9 +181,7 @@ struct ConvSampledFinish {
 template <typename Config, typename Blocks>
 __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
     ConvSampledTiles(const ConvSampledArguments p) {
-  using Sum = typename Config::Sum;
   using T = typename Config::Left;
-  constexpr int64_t kTile = Config::kLeft * Config::kRight;
   const SampledTask task = p.tasks[BlockIndex() % p.task_count];
   const Pass pass(p, BlockIndex() / p.task_count);
   const CoarsePixel first = CoarsePixel::Of(p, pass.begin);
@@ -191,23 +189,14 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
   tile.Accumulate(ConvSampledLeft<T>{p, task, pass, first},
                   ConvSampledRight<T>{p, task, pass, first},
                   static_cast<int>(pass.end - pass.begin));
-  Sum* parts = nullptr;
-  if (p.parts != nullptr) {
-    parts = static_cast<Sum*>(p.parts) + BlockIndex() * kTile;
-  }
-  tile.ForEach(ConvSampledFinish<Blocks, Sum>{p, task, parts, Config::kRight});
+  FinishPass<Config, ConvSampledFinish<Blocks, typename Config::Sum>>(&tile, p,
+                                                                      task);
 }
 
-// Adds up the passes of each tile, the first one first.
 template <typename Config, typename Blocks>
 __global__ void __launch_bounds__(Config::kThreads)
     JoinConvSampledPasses(const ConvSampledArguments p) {
-  using Sum = typename Config::Sum;
-  constexpr int64_t kTile = Config::kLeft * Config::kRight;
-  const SampledTask task = p.tasks[BlockIndex()];
-  const Sum* parts = static_cast<const Sum*>(p.parts) + BlockIndex() * kTile;
-  const ConvSampledFinish<Blocks, Sum> finish{p, task, nullptr, Config::kRight};
-  JoinParts<Config>(parts, p.passes, p.task_count * kTile, finish);
+  JoinPasses<Config, ConvSampledFinish<Blocks, typename Config::Sum>>(p);
 }
 
 }  // namespace cuda

@@ -96,7 +96,6 @@ template <typename Config>
 __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
     HopperMatmulTiles(
         const __grid_constant__ HopperArguments<MatmulArguments> p) {
-  constexpr int64_t kTile = Config::kLeft * Config::kRight;
   const MatmulArguments& arguments = p.arguments;
   const TilePlace place(arguments);
   const MatmulTask task = arguments.tasks[place.task];
@@ -105,21 +104,14 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
   tile.Accumulate(
       HopperMatmulSource{arguments, task, first_row}, p,
       (task.end - task.begin) * arguments.source_block.value / kBoxSide);
-  float* parts = nullptr;
-  if (task.part >= 0) {
-    parts = static_cast<float*>(arguments.parts) +
-            (int64_t{task.part} * arguments.row_tiles + place.row_tile) * kTile;
-  }
-  const MatmulRows rows{arguments, first_row};
-  tile.ForEach(OutputFinish<typename Config::Left, float, MatmulRows>{
-      arguments, rows, task.target, task.offset, parts, Config::kRight});
+  FinishTask<Config>(&tile, arguments, task, place.row_tile,
+                     MatmulRows{arguments, first_row});
 }
 
 template <typename Config>
 __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
     HopperSampledMatmulTiles(
         const __grid_constant__ HopperArguments<SampledMatmulArguments> p) {
-  constexpr int64_t kTile = Config::kLeft * Config::kRight;
   const SampledMatmulArguments& arguments = p.arguments;
   const SampledTask task = arguments.tasks[BlockIndex() % arguments.task_count];
   const Pass pass(arguments, BlockIndex() / arguments.task_count);
@@ -127,12 +119,8 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
   tile.Accumulate(
       HopperSampledSource{arguments, task, pass}, p,
       static_cast<int>((pass.end - pass.begin + kBoxSide - 1) / kBoxSide));
-  float* parts = nullptr;
-  if (arguments.parts != nullptr) {
-    parts = static_cast<float*>(arguments.parts) + BlockIndex() * kTile;
-  }
-  tile.ForEach(SampledFinish<typename Config::Left, float>{
-      arguments, task, parts, Config::kRight});
+  FinishPass<Config, SampledFinish<typename Config::Left, float>>(
+      &tile, arguments, task);
 }
 
 }  // namespace cuda

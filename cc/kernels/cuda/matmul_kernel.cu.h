@@ -92,8 +92,6 @@ struct MatmulRows {
 template <typename Config>
 __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
     MatmulTiles(const MatmulArguments p) {
-  using Sum = typename Config::Sum;
-  constexpr int64_t kTile = Config::kLeft * Config::kRight;
   const TilePlace place(p);
   const MatmulTask task = p.tasks[place.task];
   const int64_t first_row = int64_t{place.row_tile} * Config::kLeft;
@@ -101,14 +99,7 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
   tile.Accumulate(MatmulLeft<typename Config::Left>{p, task, first_row},
                   BlocksRight<typename Config::Right, Source>{p, task},
                   (task.end - task.begin) * p.source_block.value);
-  Sum* parts = nullptr;
-  if (task.part >= 0) {
-    parts = static_cast<Sum*>(p.parts) +
-            (int64_t{task.part} * p.row_tiles + place.row_tile) * kTile;
-  }
-  const MatmulRows rows{p, first_row};
-  tile.ForEach(OutputFinish<typename Config::Left, Sum, MatmulRows>{
-      p, rows, task.target, task.offset, parts, Config::kRight});
+  FinishTask<Config>(&tile, p, task, place.row_tile, MatmulRows{p, first_row});
 }
 
 // Adds up the parts of split tiles, the first one first: a block of threads for
@@ -116,16 +107,9 @@ __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
 template <typename Config>
 __global__ void __launch_bounds__(Config::kThreads)
     JoinMatmulParts(const MatmulArguments p) {
-  using Sum = typename Config::Sum;
-  constexpr int64_t kTile = Config::kLeft * Config::kRight;
-  const Split split = p.splits[BlockIndex() / p.row_tiles];
   const int32_t row_tile = BlockIndex() % p.row_tiles;
-  const Sum* parts = static_cast<const Sum*>(p.parts) +
-                     (int64_t{split.first} * p.row_tiles + row_tile) * kTile;
-  const MatmulRows rows{p, int64_t{row_tile} * Config::kLeft};
-  const OutputFinish<typename Config::Left, Sum, MatmulRows> finish{
-      p, rows, split.target, split.offset, nullptr, Config::kRight};
-  JoinParts<Config>(parts, split.count, p.row_tiles * kTile, finish);
+  JoinSplit<Config>(p, p.splits[BlockIndex() / p.row_tiles], row_tile,
+                    MatmulRows{p, int64_t{row_tile} * Config::kLeft});
 }
 
 }  // namespace cuda

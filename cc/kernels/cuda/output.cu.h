@@ -8,6 +8,7 @@
 #include "cc/kernels/cuda/activation.cu.h"
 #include "cc/kernels/cuda/arguments.h"
 #include "cc/kernels/cuda/device.cu.h"
+#include "cc/kernels/cuda/tile.cu.h"
 
 namespace blocksparse {
 namespace cuda {
@@ -110,6 +111,42 @@ struct TilePlace {
     return a < b ? a : b;
   }
 };
+
+// The sums of a part of a tile.
+template <typename Config, typename Arguments>
+__device__ __forceinline__ typename Config::Sum* PartOf(const Arguments& p,
+                                                        int32_t part,
+                                                        int32_t row_tile) {
+  return static_cast<typename Config::Sum*>(p.parts) +
+         (int64_t{part} * p.row_tiles + row_tile) * Config::kLeft *
+             Config::kRight;
+}
+
+// Sums of a task on their way, from a tile that has them all.
+template <typename Config, typename Tile, typename Task, typename Rows>
+__device__ __forceinline__ void FinishTask(Tile* tile,
+                                           const typename Rows::Arguments& p,
+                                           const Task& task, int32_t row_tile,
+                                           const Rows& rows) {
+  using Sum = typename Config::Sum;
+  tile->ForEach(OutputFinish<typename Config::Left, Sum, Rows>{
+      p, rows, task.target, task.offset,
+      task.part < 0 ? nullptr : PartOf<Config>(p, task.part, row_tile),
+      Config::kRight});
+}
+
+// Adds up the parts of a split tile, the first one first.
+template <typename Config, typename Split, typename Rows>
+__device__ __forceinline__ void JoinSplit(const typename Rows::Arguments& p,
+                                          const Split& split, int32_t row_tile,
+                                          const Rows& rows) {
+  using Sum = typename Config::Sum;
+  const OutputFinish<typename Config::Left, Sum, Rows> finish{
+      p, rows, split.target, split.offset, nullptr, Config::kRight};
+  JoinParts<Config>(PartOf<Config>(p, split.first, row_tile), split.count,
+                    int64_t{p.row_tiles} * Config::kLeft * Config::kRight,
+                    finish);
+}
 
 }  // namespace cuda
 }  // namespace blocksparse

@@ -27,6 +27,30 @@ struct Pass {
   }
 };
 
+// Sums of a task and a pass on their way, from a tile that has them all.
+template <typename Config, typename Finish, typename Tile, typename Arguments>
+__device__ __forceinline__ void FinishPass(Tile* tile, const Arguments& p,
+                                           const SampledTask& task) {
+  using Sum = typename Config::Sum;
+  Sum* parts = nullptr;
+  if (p.parts != nullptr) {
+    parts = static_cast<Sum*>(p.parts) +
+            int64_t{BlockIndex()} * Config::kLeft * Config::kRight;
+  }
+  tile->ForEach(Finish{p, task, parts, Config::kRight});
+}
+
+// Adds up the passes of each tile, the first one first.
+template <typename Config, typename Finish, typename Arguments>
+__device__ __forceinline__ void JoinPasses(const Arguments& p) {
+  using Sum = typename Config::Sum;
+  constexpr int64_t kTile = Config::kLeft * Config::kRight;
+  const SampledTask task = p.tasks[BlockIndex()];
+  JoinParts<Config>(static_cast<const Sum*>(p.parts) + BlockIndex() * kTile,
+                    p.passes, p.task_count * kTile,
+                    Finish{p, task, nullptr, Config::kRight});
+}
+
 // a: [row, input].
 template <typename T_>
 struct SampledLeft {
@@ -122,31 +146,20 @@ struct SampledFinish {
 template <typename Config, typename Blocks>
 __global__ void __launch_bounds__(Config::kThreads, Config::kBlocksTogether)
     SampledMatmulTiles(const SampledMatmulArguments p) {
-  using Sum = typename Config::Sum;
-  constexpr int64_t kTile = Config::kLeft * Config::kRight;
   const SampledTask task = p.tasks[BlockIndex() % p.task_count];
   const Pass pass(p, BlockIndex() / p.task_count);
   Tile<Config> tile;
   tile.Accumulate(SampledLeft<typename Config::Left>{p, task, pass},
                   SampledRight<typename Config::Right>{p, task, pass},
                   static_cast<int>(pass.end - pass.begin));
-  Sum* parts = nullptr;
-  if (p.parts != nullptr) {
-    parts = static_cast<Sum*>(p.parts) + BlockIndex() * kTile;
-  }
-  tile.ForEach(SampledFinish<Blocks, Sum>{p, task, parts, Config::kRight});
+  FinishPass<Config, SampledFinish<Blocks, typename Config::Sum>>(&tile, p,
+                                                                  task);
 }
 
-// Adds up the passes of each tile, the first one first.
 template <typename Config, typename Blocks>
 __global__ void __launch_bounds__(Config::kThreads)
     JoinSampledMatmulPasses(const SampledMatmulArguments p) {
-  using Sum = typename Config::Sum;
-  constexpr int64_t kTile = Config::kLeft * Config::kRight;
-  const SampledTask task = p.tasks[BlockIndex()];
-  const Sum* parts = static_cast<const Sum*>(p.parts) + BlockIndex() * kTile;
-  const SampledFinish<Blocks, Sum> finish{p, task, nullptr, Config::kRight};
-  JoinParts<Config>(parts, p.passes, p.task_count * kTile, finish);
+  JoinPasses<Config, SampledFinish<Blocks, typename Config::Sum>>(p);
 }
 
 }  // namespace cuda
