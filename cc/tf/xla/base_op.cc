@@ -119,6 +119,23 @@ absl::Status BaseXlaOp::EmitCall(XlaOpKernelContext* ctx,
   return absl::OkStatus();
 }
 
+xla::XlaOp BaseXlaOp::Weight(XlaOpKernelContext* ctx, int64_t layout_taps,
+                             int64_t block_taps) const {
+  return ScatterBlocks(GatedBlocks(ctx->Input(1), Gate(ctx)), ctx->Input(2),
+                       WeightOf(ctx->InputShape(1), layout_taps, block_taps));
+}
+
+void BaseXlaOp::SetBlocks(XlaOpKernelContext* ctx, xla::XlaOp weight,
+                          const TensorShape& blocks, int64_t layout_taps,
+                          int64_t block_taps) const {
+  const xla::XlaOp gathered = GatherBlocks(
+      weight, ctx->Input(2), WeightOf(blocks, layout_taps, block_taps));
+  ctx->SetOutput(
+      0, xla::ConvertElementType(
+             GatedBlocks(xla::Reshape(gathered, blocks.dim_sizes()), Gate(ctx)),
+             ctx->output_xla_type(0)));
+}
+
 WeightShape BaseXlaOp::WeightOf(const TensorShape& blocks, int64_t layout_taps,
                                 int64_t block_taps) const {
   WeightShape shape;

@@ -10,12 +10,18 @@
 #include "cc/tf/xla/weight.h"
 #include "tensorflow/compiler/tf2xla/xla_op_kernel.h"
 
-// The devices that XLA compiles for: calls REGISTER_ON(DEVICE, Tx, Tb) for
-// each. Plain kernels, not by REGISTER_XLA_OP: XLA reads that list only once,
-// when it compiles for the first time.
-#define BLOCKSPARSE_FOR_EACH_XLA_DEVICE(REGISTER_ON, TX, TB) \
-  REGISTER_ON(DEVICE_CPU_XLA_JIT, TX, TB)                    \
-  REGISTER_ON(DEVICE_GPU_XLA_JIT, TX, TB)
+// Registers an op for the devices that XLA compiles for. As plain kernels, not
+// by REGISTER_XLA_OP: XLA reads that list only once, when it compiles for the
+// first time.
+#define BLOCKSPARSE_REGISTER_FOR_XLA(NAME, CLASS, TX, TB)          \
+  BLOCKSPARSE_REGISTER_ON(NAME, CLASS, DEVICE_CPU_XLA_JIT, TX, TB) \
+  BLOCKSPARSE_REGISTER_ON(NAME, CLASS, DEVICE_GPU_XLA_JIT, TX, TB)
+#define BLOCKSPARSE_REGISTER_ON(NAME, CLASS, DEVICE, TX, TB) \
+  REGISTER_KERNEL_BUILDER(Name("Blocksparse>" NAME)          \
+                              .Device(tensorflow::DEVICE)    \
+                              .TypeConstraint<TX>("Tx")      \
+                              .TypeConstraint<TB>("Tb"),     \
+                          CLASS);
 
 namespace blocksparse {
 
@@ -31,19 +37,27 @@ class BaseXlaOp : public tensorflow::XlaOpKernel {
       tensorflow::XlaOpKernelContext* ctx,
       const std::vector<tensorflow::TensorShape>& shapes) = 0;
 
-  // What is known of the weight of one or more taps; `blocks` is the shape of
-  // the blocks.
-  WeightShape WeightOf(const tensorflow::TensorShape& blocks,
-                       int64_t layout_taps, int64_t block_taps) const;
+  // The weight `[taps, inputs, outputs]` of a layout of one or more taps, and
+  // of blocks that have one or more of them; they are the inputs 2 and 1.
+  xla::XlaOp Weight(tensorflow::XlaOpKernelContext* ctx, int64_t layout_taps,
+                    int64_t block_taps) const;
 
-  // The gate at input 3, if there is one.
-  xla::XlaOp Gate(tensorflow::XlaOpKernelContext* ctx) const;
+  // Sets the output to the blocks of such a weight.
+  void SetBlocks(tensorflow::XlaOpKernelContext* ctx, xla::XlaOp weight,
+                 const tensorflow::TensorShape& blocks, int64_t layout_taps,
+                 int64_t block_taps) const;
 
   int64_t inputs() const { return inputs_; }
   int64_t outputs() const { return outputs_; }
   int gate_count() const { return gate_count_; }
 
  private:
+  WeightShape WeightOf(const tensorflow::TensorShape& blocks,
+                       int64_t layout_taps, int64_t block_taps) const;
+
+  // The gate at input 3, if there is one.
+  xla::XlaOp Gate(tensorflow::XlaOpKernelContext* ctx) const;
+
   // The shapes of the outputs, by the op's own function of shapes.
   absl::Status InferShapes(tensorflow::XlaOpKernelContext* ctx,
                            std::vector<tensorflow::TensorShape>* shapes) const;

@@ -62,6 +62,26 @@ class PixelsXlaOp : public BaseXlaOp {
     return numbers;
   }
 
+  // Zeros around the side that taps slide over, or fewer than none where pixels
+  // are left out, such that the result has its sizes. With `adjoint` that is
+  // the coarse side, with stride - 1 zeros between its pixels, and taps are
+  // reversed.
+  Padding PaddingOf(const ConvGeometry& geometry, bool adjoint) const {
+    Padding padding;
+    for (int i = kSpatial - rank(); i < kSpatial; ++i) {
+      const int64_t reach = (geometry.kernel[i] - 1) * geometry.dilations[i];
+      const int64_t coarse = (geometry.coarse[i] - 1) * geometry.strides[i] + 1;
+      const int64_t fine = geometry.fine[i];
+      const int64_t before = geometry.padding[i];
+      if (adjoint) {
+        padding.emplace_back(reach - before, fine - coarse + before);
+      } else {
+        padding.emplace_back(before, coarse + reach - fine - before);
+      }
+    }
+    return padding;
+  }
+
  private:
   ConvOpAttributes conv_;
 };
@@ -106,7 +126,7 @@ class ConvXlaOp : public PixelsXlaOp {
     const xla::PrecisionConfig precision = Precision();
     *product = xla::ConvGeneralDilated(
         both.left, both.right, conv().adjoint ? ones : strides,
-        PaddingOf(geometry), conv().adjoint ? strides : ones,
+        PaddingOf(geometry, conv().adjoint), conv().adjoint ? strides : ones,
         ToVector(geometry.dilations, rank()), KernelNumbers(),
         /*feature_group_count=*/1, /*batch_group_count=*/1, &precision,
         both.wide, std::vector<bool>(rank(), conv().adjoint));
@@ -116,10 +136,7 @@ class ConvXlaOp : public PixelsXlaOp {
  private:
   // `[kernel_size..., inputs, outputs]`.
   XlaOp Kernel(XlaOpKernelContext* ctx) const {
-    const WeightShape shape =
-        WeightOf(ctx->InputShape(1), conv().layout_taps(), conv().block_taps());
-    const XlaOp weight = ScatterBlocks(GatedBlocks(ctx->Input(1), Gate(ctx)),
-                                       ctx->Input(2), shape);
+    const XlaOp weight = Weight(ctx, conv().layout_taps(), conv().block_taps());
     std::vector<int64_t> sizes = conv().geometry.kernel_size;
     sizes.push_back(inputs());
     sizes.push_back(outputs());
@@ -138,26 +155,6 @@ class ConvXlaOp : public PixelsXlaOp {
       numbers.add_output_spatial_dimensions(conv().spatial_axis() + i);
     }
     return numbers;
-  }
-
-  // Zeros around x, fewer than none where pixels are left out, such that y has
-  // its sizes.
-  Padding PaddingOf(const ConvGeometry& geometry) const {
-    Padding padding;
-    for (int i = kSpatial - rank(); i < kSpatial; ++i) {
-      const int64_t reach = (geometry.kernel[i] - 1) * geometry.dilations[i];
-      const int64_t coarse = (geometry.coarse[i] - 1) * geometry.strides[i] + 1;
-      const int64_t before = geometry.padding[i];
-      if (conv().adjoint) {
-        // x has stride - 1 zeros between its pixels, and taps are reversed.
-        padding.emplace_back(reach - before,
-                             geometry.fine[i] - coarse + before);
-      } else {
-        padding.emplace_back(before,
-                             coarse + reach - geometry.fine[i] - before);
-      }
-    }
-    return padding;
   }
 
   bool transpose_ = false;
@@ -196,8 +193,6 @@ class ConvSampledXlaOp : public PixelsXlaOp {
     const TensorShape& coarse = ctx->InputShape(1);
     ConvGeometry geometry;
     TF_RETURN_IF_ERROR(MakeGeometry(fine, coarse, &geometry));
-    const WeightShape shape =
-        WeightOf(shapes[0], conv().layout_taps(), conv().block_taps());
     const Operands both = MakeOperands(ctx->Input(0), ctx->Input(1));
     XlaOp weight;
     if (fine.num_elements() == 0 || coarse.num_elements() == 0) {
@@ -206,10 +201,8 @@ class ConvSampledXlaOp : public PixelsXlaOp {
     } else {
       weight = Kernel(both, geometry);
     }
-    XlaOp blocks = GatherBlocks(weight, ctx->Input(2), shape);
-    blocks = xla::Reshape(blocks, shapes[0].dim_sizes());
-    ctx->SetOutput(0, xla::ConvertElementType(GatedBlocks(blocks, Gate(ctx)),
-                                              ctx->output_xla_type(0)));
+    SetBlocks(ctx, weight, shapes[0], conv().layout_taps(),
+              conv().block_taps());
     return absl::OkStatus();
   }
 
@@ -229,41 +222,24 @@ class ConvSampledXlaOp : public PixelsXlaOp {
       numbers.add_kernel_spatial_dimensions(conv().spatial_axis() + i);
       numbers.add_output_spatial_dimensions(i);
     }
-    Padding padding;
-    for (int i = kSpatial - rank(); i < kSpatial; ++i) {
-      const int64_t reach = (geometry.kernel[i] - 1) * geometry.dilations[i];
-      const int64_t coarse = (geometry.coarse[i] - 1) * geometry.strides[i] + 1;
-      padding.emplace_back(
-          geometry.padding[i],
-          reach + coarse - geometry.fine[i] - geometry.padding[i]);
-    }
     const std::vector<int64_t> ones(rank(), 1);
     const xla::PrecisionConfig precision = Precision();
     const XlaOp kernel = xla::ConvGeneralDilated(
-        both.left, both.right, ToVector(geometry.dilations, rank()), padding,
-        ones, ToVector(geometry.strides, rank()), numbers,
+        both.left, both.right, ToVector(geometry.dilations, rank()),
+        PaddingOf(geometry, /*adjoint=*/false), ones,
+        ToVector(geometry.strides, rank()), numbers,
         /*feature_group_count=*/1, /*batch_group_count=*/1, &precision,
         both.wide);
     return xla::Reshape(kernel, {conv().taps, inputs(), outputs()});
   }
 };
 
-#define REGISTER_ON(NAME, CLASS, DEVICE, TX, TB)          \
-  REGISTER_KERNEL_BUILDER(Name("Blocksparse>" NAME)       \
-                              .Device(tensorflow::DEVICE) \
-                              .TypeConstraint<TX>("Tx")   \
-                              .TypeConstraint<TB>("Tb"),  \
-                          CLASS);
-#define REGISTER_CONVS(DEVICE, TX, TB)                     \
-  REGISTER_ON("Conv", ConvXlaOp, DEVICE, TX, TB)           \
-  REGISTER_ON("ConvFused", ConvFusedXlaOp, DEVICE, TX, TB) \
-  REGISTER_ON("ConvSampled", ConvSampledXlaOp, DEVICE, TX, TB)
-#define REGISTER_FOR_XLA(TX, TB) \
-  BLOCKSPARSE_FOR_EACH_XLA_DEVICE(REGISTER_CONVS, TX, TB)
-BLOCKSPARSE_FOR_EACH_DTYPES(REGISTER_FOR_XLA)
-#undef REGISTER_FOR_XLA
+#define REGISTER_CONVS(TX, TB)                                      \
+  BLOCKSPARSE_REGISTER_FOR_XLA("Conv", ConvXlaOp, TX, TB)           \
+  BLOCKSPARSE_REGISTER_FOR_XLA("ConvFused", ConvFusedXlaOp, TX, TB) \
+  BLOCKSPARSE_REGISTER_FOR_XLA("ConvSampled", ConvSampledXlaOp, TX, TB)
+BLOCKSPARSE_FOR_EACH_DTYPES(REGISTER_CONVS)
 #undef REGISTER_CONVS
-#undef REGISTER_ON
 
 }  // namespace
 }  // namespace blocksparse

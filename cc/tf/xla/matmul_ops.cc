@@ -51,10 +51,7 @@ class MatmulXlaOp : public RowsXlaOp {
 
   // x W or x W^T, in the wide type.
   XlaOp Product(XlaOpKernelContext* ctx) const {
-    const WeightShape shape =
-        WeightOf(ctx->InputShape(1), /*layout_taps=*/1, /*block_taps=*/1);
-    const XlaOp weight = ScatterBlocks(GatedBlocks(ctx->Input(1), Gate(ctx)),
-                                       ctx->Input(2), shape);
+    const XlaOp weight = Weight(ctx, /*layout_taps=*/1, /*block_taps=*/1);
     const Operands both = MakeOperands(
         ctx->Input(0), xla::Reshape(weight, {inputs(), outputs()}));
     const int64_t x_axis = FeatureAxis(ctx->InputShape(0));
@@ -101,8 +98,6 @@ class SampledMatmulXlaOp : public RowsXlaOp {
  protected:
   absl::Status Emit(XlaOpKernelContext* ctx,
                     const std::vector<TensorShape>& shapes) override {
-    const WeightShape shape =
-        WeightOf(shapes[0], /*layout_taps=*/1, /*block_taps=*/1);
     const TensorShape& a = ctx->InputShape(0);
     const Operands both = MakeOperands(ctx->Input(0), ctx->Input(1));
     xla::DotDimensionNumbers numbers;
@@ -114,31 +109,18 @@ class SampledMatmulXlaOp : public RowsXlaOp {
     const xla::PrecisionConfig precision = Precision();
     const XlaOp weight =
         xla::DotGeneral(both.left, both.right, numbers, &precision, both.wide);
-    XlaOp blocks = GatherBlocks(xla::Reshape(weight, {1, inputs(), outputs()}),
-                                ctx->Input(2), shape);
-    blocks = xla::Reshape(blocks, shapes[0].dim_sizes());
-    ctx->SetOutput(0, xla::ConvertElementType(GatedBlocks(blocks, Gate(ctx)),
-                                              ctx->output_xla_type(0)));
+    SetBlocks(ctx, xla::Reshape(weight, {1, inputs(), outputs()}), shapes[0],
+              /*layout_taps=*/1, /*block_taps=*/1);
     return absl::OkStatus();
   }
 };
 
-#define REGISTER_ON(NAME, CLASS, DEVICE, TX, TB)          \
-  REGISTER_KERNEL_BUILDER(Name("Blocksparse>" NAME)       \
-                              .Device(tensorflow::DEVICE) \
-                              .TypeConstraint<TX>("Tx")   \
-                              .TypeConstraint<TB>("Tb"),  \
-                          CLASS);
-#define REGISTER_MATMULS(DEVICE, TX, TB)                       \
-  REGISTER_ON("Matmul", MatmulXlaOp, DEVICE, TX, TB)           \
-  REGISTER_ON("MatmulFused", MatmulFusedXlaOp, DEVICE, TX, TB) \
-  REGISTER_ON("SampledMatmul", SampledMatmulXlaOp, DEVICE, TX, TB)
-#define REGISTER_FOR_XLA(TX, TB) \
-  BLOCKSPARSE_FOR_EACH_XLA_DEVICE(REGISTER_MATMULS, TX, TB)
-BLOCKSPARSE_FOR_EACH_DTYPES(REGISTER_FOR_XLA)
-#undef REGISTER_FOR_XLA
+#define REGISTER_MATMULS(TX, TB)                                        \
+  BLOCKSPARSE_REGISTER_FOR_XLA("Matmul", MatmulXlaOp, TX, TB)           \
+  BLOCKSPARSE_REGISTER_FOR_XLA("MatmulFused", MatmulFusedXlaOp, TX, TB) \
+  BLOCKSPARSE_REGISTER_FOR_XLA("SampledMatmul", SampledMatmulXlaOp, TX, TB)
+BLOCKSPARSE_FOR_EACH_DTYPES(REGISTER_MATMULS)
 #undef REGISTER_MATMULS
-#undef REGISTER_ON
 
 }  // namespace
 }  // namespace blocksparse
