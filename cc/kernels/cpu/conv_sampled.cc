@@ -106,11 +106,6 @@ Scratch ScratchOf(const ConvSampledProblem& problem,
   return scratch;
 }
 
-// How many panels of outputs there are.
-int64_t PanelsOf(const Scratch& scratch, int threads) {
-  return PartsAtOnce(scratch.parts, threads) ? threads : 1;
-}
-
 // Bands whose outputs fill about half of a second-level cache, and their inputs
 // not much more, or twice what those of a single pixel do, of images that share
 // registers; more images where that is not yet so.
@@ -179,9 +174,10 @@ ConvSampledPlan PlanConvSampled(const ConvSampledProblem& problem, int threads,
           (problem.adjoint ? fine : coarse) * problem.outputs,
       threads);
   const Scratch scratch = ScratchOf(problem, *plan.kernel, plan.bands[0]);
-  plan.scratch_bytes = scratch.zeros + scratch.partial +
-                       PanelsOf(scratch, plan.threads) * scratch.b_panel +
-                       plan.threads * scratch.a_panel;
+  plan.scratch_bytes =
+      scratch.zeros + scratch.partial +
+      SampledPanels(scratch.parts, plan.threads) * scratch.b_panel +
+      plan.threads * scratch.a_panel;
   return plan;
 }
 
@@ -201,7 +197,7 @@ void RunConvSampled(const ConvSampledProblem& problem,
   char* const partial = zeros + sizes.zeros;
   char* const b_panels = partial + sizes.partial;
   char* const a_panels =
-      b_panels + PanelsOf(sizes, plan.threads) * sizes.b_panel;
+      b_panels + SampledPanels(sizes.parts, plan.threads) * sizes.b_panel;
   std::memset(zeros, 0, sizes.zeros);
 
   ConvSampledTask task = FirstTask(problem, bands);

@@ -10,11 +10,11 @@
 namespace blocksparse {
 namespace BLOCKSPARSE_ISA {
 
-// kLanes elements from `at` on.
+// kLanes elements from `at` on; `stride` lies between those of two parts.
 template <int kLanes, typename T, typename Stored>
-inline void JoinLanes(const SampledJoin& join, int64_t at, T scale) {
+inline void JoinLanes(const SampledJoin& join, int64_t stride, int64_t at,
+                      T scale) {
   const T* from = static_cast<const T*>(join.partial) + at;
-  const int64_t stride = join.elements();
   Vector<T, kLanes> sum = Load<kLanes>(from);
   for (int64_t part = 1; part < join.parts; ++part) {
     sum += Load<kLanes>(from + part * stride);
@@ -27,11 +27,12 @@ template <typename T, typename Stored>
 inline void JoinRange(const SampledJoin& join, int64_t begin, int64_t end,
                       T scale) {
   constexpr int kLanes = kFullLanes<T>;
+  const int64_t stride = join.elements();
   int64_t at = begin;
   for (; at + kLanes <= end; at += kLanes) {
-    JoinLanes<kLanes, T, Stored>(join, at, scale);
+    JoinLanes<kLanes, T, Stored>(join, stride, at, scale);
   }
-  for (; at < end; ++at) JoinLanes<1, T, Stored>(join, at, scale);
+  for (; at < end; ++at) JoinLanes<1, T, Stored>(join, stride, at, scale);
 }
 
 template <typename X, typename Stored>

@@ -72,11 +72,6 @@ Scratch ScratchOf(const SampledMatmulProblem& problem,
   return scratch;
 }
 
-// How many panels of b there are.
-int64_t PanelsOf(const Scratch& scratch, int threads) {
-  return PartsAtOnce(scratch.parts, threads) ? threads : 1;
-}
-
 }  // namespace
 
 SampledMatmulPlan PlanSampledMatmul(const SampledMatmulProblem& problem,
@@ -93,9 +88,10 @@ SampledMatmulPlan PlanSampledMatmulWith(const SampledMatmulKernel& kernel,
   plan.kernel = &kernel;
   plan.threads = WorthwhileThreads(problem.layout, problem.rows, threads);
   const Scratch scratch = ScratchOf(problem, kernel);
-  plan.scratch_bytes = plan.threads * scratch.a_panel +
-                       PanelsOf(scratch, plan.threads) * scratch.b_panel +
-                       scratch.partial;
+  plan.scratch_bytes =
+      plan.threads * scratch.a_panel +
+      SampledPanels(scratch.parts, plan.threads) * scratch.b_panel +
+      scratch.partial;
   return plan;
 }
 
@@ -109,7 +105,7 @@ void RunSampledMatmul(const SampledMatmulProblem& problem,
   char* const a_panels = static_cast<char*>(scratch);
   char* const b_panels = a_panels + plan.threads * sizes.a_panel;
   char* const partial =
-      b_panels + PanelsOf(sizes, plan.threads) * sizes.b_panel;
+      b_panels + SampledPanels(sizes.parts, plan.threads) * sizes.b_panel;
   const Layout& layout = problem.layout;
 
   SampledJoin join;

@@ -26,8 +26,8 @@ int64_t SampledPartsFor(int64_t passes, int64_t rows, size_t bytes) {
   return parts;
 }
 
-bool PartsAtOnce(int64_t parts, int threads) {
-  return threads > 1 && parts >= threads;
+int64_t SampledPanels(int64_t parts, int threads) {
+  return parts >= threads ? threads : 1;
 }
 
 void RunPasses(const Executor& executor, int64_t passes, int64_t parts,
@@ -39,7 +39,7 @@ void RunPasses(const Executor& executor, int64_t passes, int64_t parts,
       body({pass, part, pass == begin, who, worker});
     }
   };
-  if (PartsAtOnce(parts, executor.threads)) {
+  if (SampledPanels(parts, executor.threads) > 1) {
     const Executor alone;
     ParallelFor(executor, parts,
                 [&](int64_t part, int worker) { run(part, alone, worker); });

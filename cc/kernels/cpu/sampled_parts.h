@@ -20,9 +20,9 @@ namespace blocksparse {
 // are those of a part's sums.
 int64_t SampledPartsFor(int64_t passes, int64_t rows, size_t bytes);
 
-// Whether each worker takes a part of its own; or else all of them share each
-// pass, and the panels of outputs.
-bool PartsAtOnce(int64_t parts, int threads);
+// How many panels of outputs there are: one for each worker if each takes a
+// part of its own; or else all of them share each pass, and one.
+int64_t SampledPanels(int64_t parts, int threads);
 
 struct SampledPass {
   int64_t pass;
