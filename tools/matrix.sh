@@ -38,6 +38,7 @@ pairs=(
 quick_tests=(
   tests/callbacks/block_pruning_test.py
   tests/conversion/sparsify_test.py
+  tests/layers/block_sparse_dense_export_test.py
   tests/layers/block_sparse_dense_saving_test.py
   tests/layers/block_sparse_multi_head_attention_test.py
   tests/ops/conv_acceptance_test.py

@@ -7,51 +7,21 @@ import keras
 import numpy as np
 import pytest
 import tensorflow as tf
+from regrowth_models import (
+    BOTH,
+    X,
+    Y,
+    evolution,
+    fit,
+    layouts,
+    make,
+    rigl,
+    sparse,
+)
 
 from tf_blocksparse import layers
-from tf_blocksparse.callbacks import SET, RigL, _batches
+from tf_blocksparse.callbacks import RigL, _batches
 from tf_blocksparse.callbacks._regrowth import random_scores
-
-RNG = np.random.default_rng(0)
-X = RNG.normal(size=(96, 24)).astype("float32")
-Y = np.tanh(X @ RNG.normal(size=(24, 3))).astype("float32")
-
-
-def make(optimizer="sgd", run_eagerly=True, **arguments):
-    # Few steps take less time than making a graph; some tests do.
-    keras.utils.set_random_seed(1)
-    options = {"block_size": 4, "sparsity": 0.6, "seed": 5}
-    model = keras.Sequential(
-        [
-            keras.Input((24,)),
-            layers.BlockSparseDense(32, "relu", **options),
-            keras.layers.BatchNormalization(),
-            keras.layers.Dropout(0.2),
-            layers.BlockSparseDense(16, "relu", **options),
-            keras.layers.Dense(3),
-        ]
-    )
-    model.compile(
-        optimizer,
-        "mse",
-        metrics=["mae"],
-        run_eagerly=run_eagerly,
-        **arguments,
-    )
-    return model
-
-
-def sparse(model):
-    return [each for each in model.layers if hasattr(each, "layout")]
-
-
-def layouts(model):
-    return [layer.layout for layer in sparse(model)]
-
-
-def fit(model, *callbacks, **options):
-    options = {"batch_size": 8, "verbose": 0, "shuffle": False, **options}
-    return model.fit(X, Y, callbacks=list(callbacks), **options)
 
 
 class Watch(keras.callbacks.Callback):
@@ -70,18 +40,6 @@ class Watch(keras.callbacks.Callback):
                 step = int(self.model.optimizer.iterations.numpy())
                 self.moved.setdefault(step, []).append(old.nnz - both)
         self.before = after
-
-
-def rigl(**options):
-    options = {"frequency": 5, "end_step": 30, **options}
-    return RigL((X, Y), batch_size=16, **options)
-
-
-def evolution(**options):
-    return SET(**{"frequency": 5, "end_step": 30, **options})
-
-
-BOTH = pytest.mark.parametrize("regrowth", [rigl, evolution])
 
 
 @BOTH
@@ -387,91 +345,3 @@ def test_distinct_numbers(limit, count):
     numbers = _batches.distinct(limit, count, np.random.PCG64(1))
     assert len(set(numbers.tolist())) == len(numbers) == min(limit, count)
     assert set(numbers.tolist()) <= set(range(limit))
-
-
-# --- What is refused ------------------------------------------------------
-
-
-@pytest.mark.parametrize(
-    ("arguments", "message"),
-    [
-        ({"fraction": 1.5}, "fraction: got float 1.5"),
-        ({"frequency": 0}, "frequency: got int 0"),
-        ({"end_step": 0}, "end_step: got int 0"),
-        ({"seed": -1}, "seed: got int -1"),
-        ({"data": 3}, "data: got int 3"),
-        ({"data": (X, Y[:5])}, "data: got a tuple of 2"),
-        ({"data": (X, Y, Y, Y)}, "data: got a tuple of 4"),
-        ({"data": (X.tolist(), Y)}, "data: got a tuple that holds float"),
-        ({"data": (X, Y), "batch_size": 0}, "batch_size: got int 0"),
-    ],
-)
-def test_refuses_arguments(arguments, message):
-    with pytest.raises(ValueError, match=message):
-        RigL(**{"end_step": 9, **arguments})
-
-
-def test_refuses_models():
-    dense = keras.Sequential([keras.Input((3,)), keras.layers.Dense(3)])
-    with pytest.raises(ValueError, match="optimizer: got None"):
-        evolution().start(dense)
-    dense.compile("adam", "mse")
-    with pytest.raises(ValueError, match="without a trainable block-sparse"):
-        evolution().start(dense)
-    with pytest.raises(ValueError, match="call start"):
-        evolution().step()
-    with pytest.raises(ValueError, match="data: got None"):
-        fit(make(), RigL(end_step=9))
-    with pytest.raises(ValueError, match="data: got None and no x"):
-        RigL(end_step=9).step()
-    model = make()
-    with pytest.raises(ValueError, match="layers: got str 'other'"):
-        evolution(layers="other").start(model)
-    sparse(model)[0].trainable = False
-    with pytest.raises(ValueError, match="is not trainable"):
-        evolution(layers=sparse(model)).start(model)
-    gated = keras.Sequential(
-        [
-            keras.Input((8,)),
-            layers.BlockSparseDense(8, block_size=4, gate="mask"),
-        ]
-    )
-    gated.compile("adam", "mse")
-    with pytest.raises(ValueError, match="one with a gate"):
-        evolution().start(gated)
-
-
-def test_refuses_layers_that_the_model_does_not_call():
-    class Model(keras.Model):
-        def __init__(self):
-            super().__init__()
-            self.used, self.unused = (
-                layers.BlockSparseDense(3, block_size=4, sparsity=0.5, seed=0)
-                for _ in range(2)
-            )
-            self.unused.build((None, 24))
-
-        def call(self, x):
-            return self.used(x)
-
-    model = Model()
-    model.compile("sgd", "mse")
-    with pytest.raises(ValueError, match="got no pass through it"):
-        fit(model, rigl())
-
-
-@BOTH
-def test_an_end_that_is_over_is_told(regrowth):
-    model = make()
-    model.optimizer.iterations.assign(12)
-    with pytest.warns(UserWarning, match="end_step is 9, .* done 12 steps"):
-        fit(model, regrowth(end_step=9))
-
-
-@BOTH
-def test_an_end_that_was_reached_is_not_told(regrowth, recwarn):
-    model = make()
-    callback = regrowth(end_step=3, frequency=1)
-    fit(model, callback)
-    fit(model, callback)
-    assert not [w for w in recwarn if "no block will move" in str(w.message)]
