@@ -2,6 +2,7 @@
 """The rules that hold for every source file, and who may know whom."""
 
 import ast
+import functools
 import pathlib
 import re
 
@@ -165,12 +166,17 @@ def test_only_the_op_folder_knows_tensorflow():
     assert complaints(sources(".cc", ".h", ".inc"), check) == []
 
 
+@functools.cache
+def parsed(path):
+    return ast.parse(path.read_text())
+
+
 def imported(path, for_types=True):
     """Yields (module, what) of every import of a file.
 
     Without `for_types`, not of those that only a type checker sees.
     """
-    tree = ast.parse(path.read_text())
+    tree = parsed(path)
     unseen = set()
     if not for_types:
         for node in ast.walk(tree):
@@ -337,7 +343,7 @@ def test_only_public_apis_are_used(private):
 def test_the_package_has_no_asserts():
     # They are gone under python -O; users get a ValueError.
     def check(path):
-        for node in ast.walk(ast.parse(path.read_text())):
+        for node in ast.walk(parsed(path)):
             if isinstance(node, ast.Assert):
                 yield f"line {node.lineno} asserts"
 

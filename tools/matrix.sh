@@ -38,9 +38,9 @@ pairs=(
 quick_tests=(
   tests/callbacks/block_pruning_test.py
   tests/conversion/sparsify_test.py
-  tests/layers/block_sparse_dense_export_test.py
   tests/layers/block_sparse_dense_saving_test.py
   tests/layers/block_sparse_multi_head_attention_test.py
+  tests/layers/export_test.py
   tests/ops/conv_acceptance_test.py
   tests/ops/dtype_test.py
   tests/ops/gate_test.py

@@ -10,10 +10,17 @@ from tf_blocksparse import patterns
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
-def test_pictures_and_table_are_those_of_the_document(bench, tmp_path):
+@pytest.fixture
+def main():
+    """The program's, which has no flags: no process has to load TensorFlow."""
     pytest.importorskip("matplotlib")
-    run = bench(tmp_path, program="pattern_diagrams.py")
-    assert run.returncode == 0, run.stderr
+    import pattern_diagrams
+
+    return lambda *words: pattern_diagrams.main(["pattern_diagrams", *words])
+
+
+def test_pictures_and_table_are_those_of_the_document(main, capsys, tmp_path):
+    main(str(tmp_path))
     names = {path.stem for path in tmp_path.iterdir()}
     # Every maker has a picture.
     others = {"Mask", "block_count", "mix_factor"}
@@ -23,13 +30,12 @@ def test_pictures_and_table_are_those_of_the_document(bench, tmp_path):
         assert f"\n## {name}\n" in text
         assert f"](images/patterns/{name}.png)" in text
         assert (ROOT / "docs/images/patterns" / f"{name}.png").is_file()
-    lines = run.stdout.splitlines()
+    lines = capsys.readouterr().out.splitlines()
     assert len(lines) > 10
     for line in lines:
         assert f"\n{line}\n" in text
 
 
-def test_a_missing_folder_is_asked_for(bench):
-    run = bench(program="pattern_diagrams.py")
-    assert run.returncode == 1
-    assert "expected a folder" in run.stderr
+def test_a_missing_folder_is_asked_for(main):
+    with pytest.raises(SystemExit, match="expected a folder"):
+        main()

@@ -53,10 +53,3 @@ def test_trains_and_compares(example):
         strict=True,
     ):
         assert lowest <= mean <= highest <= 100
-
-
-def test_refuses_stray_arguments(example):
-    pytest.importorskip("sklearn")
-    result = example("digits_conv.py", "extra")
-    assert result.returncode != 0
-    assert "expected flags only" in result.stdout + result.stderr

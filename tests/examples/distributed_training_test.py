@@ -1,8 +1,6 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """The example of two workers runs to its end, at sizes of a few seconds."""
 
-import pytest
-
 FLAGS = [
     "--width=64",
     "--block_size=8",
@@ -35,16 +33,3 @@ def test_late_workers_are_stopped(example):
     )
     assert result.returncode == 1
     assert "took over 0 s" in result.stderr
-
-
-@pytest.mark.parametrize(
-    ("flag", "message"),
-    [
-        ("--ways=RigL,none", "and ways of fixed, RigL, pruning"),
-        ("--workers=3", "batch=64, workers=3: expected a multiple"),
-    ],
-)
-def test_refuses(example, flag, message):
-    result = example("distributed_training.py", flag)
-    assert result.returncode != 0
-    assert message in result.stdout + result.stderr

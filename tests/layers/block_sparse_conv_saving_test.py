@@ -1,12 +1,9 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-"""The convolution layers in configs, files, copies and exported models."""
+"""The convolution layers in configs, files and copies."""
 
 import copy
 import json
-import os
 import pickle
-import subprocess
-import sys
 
 import h5py
 import keras
@@ -25,7 +22,6 @@ from conv_twins import (
     make,
 )
 
-from tf_blocksparse import library_path
 from tf_blocksparse.layers import BlockSparseConv2D
 from tf_blocksparse.layout import BlockLayout
 
@@ -245,73 +241,3 @@ def test_copies(kind, per_tap):
     assert (model.layers[0].layout == clone.layers[0].layout) == per_tap
     clone.set_weights(model.get_weights())
     assert same(model, clone, x)
-
-
-# --- SavedModels ----------------------------------------------------------
-
-
-SERVE = """
-import sys
-sys.modules["tf_blocksparse"] = None
-import numpy as np
-import tensorflow as tf
-library, folder = sys.argv[1:]
-tf.load_op_library(library)
-for i in range(int(np.load(folder + "/count.npy"))):
-    model = tf.saved_model.load(f"{folder}/exported{i}")
-    x = np.load(f"{folder}/x{i}.npy")
-    np.save(f"{folder}/y{i}.npy", tf.cast(model.serve(x), tf.float32))
-assert not any(name.startswith("tf_blocksparse.") for name in sys.modules)
-"""
-
-
-def test_export_needs_only_the_library(tmp_path):
-    """With sizes of images that are known only when the model runs."""
-    expected = []
-    for i, (kind, arguments) in enumerate(
-        [
-            (CONV[1], {"padding": "same", "strides": 2}),
-            (CONV[0], {"padding": "causal", "dtype": "mixed_bfloat16"}),
-            (TRANSPOSE[1], {"padding": "same", "strides": 2, "per_tap": True}),
-        ]
-    ):
-        layer, x = make(kind, **arguments)
-        inputs = keras.Input((*[None] * kind.rank, INPUTS))
-        model = keras.Model(inputs, layer(inputs))
-        model.export(tmp_path / f"exported{i}", verbose=False)
-        np.save(tmp_path / f"x{i}.npy", x.astype("float32"))
-        expected.append(model(x.astype("float32")).numpy())
-    np.save(tmp_path / "count.npy", len(expected))
-    environment = {k: v for k, v in os.environ.items() if k != "PYTHONPATH"}
-    done = subprocess.run(
-        [sys.executable, "-c", SERVE, library_path(), str(tmp_path)],
-        env=environment,
-        cwd=tmp_path,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr
-    for i, y in enumerate(expected):
-        got = np.load(tmp_path / f"y{i}.npy")
-        np.testing.assert_array_equal(got, y.astype("float32"))
-
-
-NEW_PROCESS = """
-import sys
-import keras
-import tf_blocksparse
-model = keras.models.load_model(sys.argv[1])
-print(type(model.get_layer("sparse")).__name__)
-"""
-
-
-def test_new_process(tmp_path):
-    model, _ = make_model(TRANSPOSE[1])
-    model.save(tmp_path / "model.keras")
-    done = subprocess.run(
-        [sys.executable, "-c", NEW_PROCESS, str(tmp_path / "model.keras")],
-        env={**os.environ, "PYTHONPATH": os.getcwd()},
-        capture_output=True,
-        text=True,
-    )
-    assert done.stdout == "BlockSparseConv2DTranspose\n", done.stderr

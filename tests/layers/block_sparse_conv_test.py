@@ -32,7 +32,7 @@ from tf_blocksparse.layers import (
 every_layer = pytest.mark.parametrize("kind", LAYERS, ids=case_name)
 
 
-@pytest.mark.parametrize(("kind", "arguments"), cases(), ids=case_name)
+@pytest.mark.parametrize(("kind", "arguments"), list(cases()), ids=case_name)
 def test_equals_keras(kind, arguments):
     layer, x = make(kind, **arguments)
     twin = Twin(layer, arguments.get("activation"))

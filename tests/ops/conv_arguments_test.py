@@ -270,9 +270,9 @@ def test_sampled_refuses(changes, message):
         ops.conv_sampled(**arguments)
 
 
-@pytest.mark.parametrize("dtypes", itertools.product(
+@pytest.mark.parametrize("dtypes", list(itertools.product(
     ["float32", "float64", "bfloat16", "float16"], repeat=2
-), ids="-".join)  # fmt: skip
+)), ids="-".join)  # fmt: skip
 def test_supported_dtypes_or_named(dtypes):
     x, blocks = tf.zeros(X.shape, dtypes[0]), tf.cast(BLOCKS, dtypes[1])
     if dtypes in testing.DTYPES:

@@ -1,7 +1,7 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """Computes with the given number of threads; prints digests of the results.
 
-Each product is large enough to be given to all threads.
+Each product is large enough to be given to all threads, and is computed twice.
 """
 
 import hashlib
@@ -9,23 +9,24 @@ import itertools
 import json
 import sys
 
+import determinism_convolutions
 import numpy as np
 import tensorflow as tf
 
 from tf_blocksparse import BlockLayout, ops
 
 
-def digest(tensor):
-    return hashlib.sha256(tf.cast(tensor, tf.float64).numpy().tobytes())
+def digest_of(tensor):
+    wide = tf.cast(tensor, tf.float64).numpy()
+    return hashlib.sha256(wide.tobytes()).hexdigest()
 
 
 def normal(*shape):
     return np.random.default_rng(3).standard_normal(shape)
 
 
-def main(threads):
-    tf.config.threading.set_intra_op_parallelism_threads(threads)
-    results = {}
+def products():
+    """(what, tensor) for each, twice."""
     for block, rows, dtype in itertools.product(
         (4, 16, 32, 64),
         (1, 5, 64, 1500),
@@ -39,7 +40,7 @@ def main(threads):
         rng = np.random.default_rng(1)
         blocks = rng.standard_normal((layout.nnz, block, block))
         blocks = tf.constant(blocks, dtype)
-        for axis, repeat in itertools.product((-1, 0), range(2)):
+        for axis, _ in itertools.product((-1, 0), range(2)):
             shape = (rows, side) if axis else (side, rows)
             x = tf.constant(np.random.default_rng(2).standard_normal(shape))
             x = tf.cast(x, dtype)
@@ -71,12 +72,23 @@ def main(threads):
                 ("gated dx", gated_dx),
                 ("gated dblocks", gated_product),
             ):
-                name = f"{what} {block} {rows} {dtype} {axis}"
-                found = digest(tensor).hexdigest()
-                if repeat and results[name] != found:
-                    sys.exit(f"{name}: another result in the second run")
-                results[name] = found
-    print(json.dumps(results))
+                yield f"{what} {block} {rows} {dtype} {axis}", tensor
+
+
+def main(threads):
+    tf.config.threading.set_intra_op_parallelism_threads(threads)
+    found = {}
+    for results in (products(), determinism_convolutions.results()):
+        digests, repeated = {}, 0
+        for name, tensor in results:
+            digest = digest_of(tensor)
+            if digests.setdefault(name, digest) != digest:
+                sys.exit(f"{name}: another result in the second run")
+            repeated += 1
+        if repeated != 2 * len(digests):
+            sys.exit(f"{repeated} results, expected {len(digests)} twice")
+        found |= digests
+    print(json.dumps(found))
 
 
 if __name__ == "__main__":

@@ -382,14 +382,3 @@ def test_refuses_shapes_known_only_when_it_runs():
         match=r"x has shape \[2,3\], expected 32 features along axis -1",
     ):
         product(tf.zeros([2, 3]))
-
-
-def test_refuses_an_unknown_instruction_set(monkeypatch):
-    monkeypatch.setenv("TF_BLOCKSPARSE_MAX_ISA", "mmx")
-    with tf.Graph().as_default() as graph:
-        y = ops.matmul(X, BLOCKS.numpy(), LAYOUT)
-        with (
-            tf.compat.v1.Session(graph=graph) as session,
-            pytest.raises(tf.errors.InvalidArgumentError, match="mmx"),
-        ):
-            session.run(y)

@@ -1,13 +1,9 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-"""Calls the generated ops of convolutions with malformed arguments.
-
-Usage: conv_fuzz_program.py LIBRARY SEED COUNT; see fuzz_program.
-"""
+"""Calls the generated ops of convolutions with malformed arguments."""
 
 import math
-import sys
 
-import fuzz_program
+import matmul_fuzzer
 import numpy as np
 import tensorflow as tf
 
@@ -16,7 +12,7 @@ LISTS = [-1, 0, 1, 2, 3, 9, 257, 2**31 - 1, 2**31, 2**40, 2**63 - 1]
 PADDINGS = [-(2**63), -(2**31), 1 - 2**31, -9, -1, 0, 9, 2**31, 2**63 - 1]
 
 
-class ConvFuzzer(fuzz_program.Fuzzer):
+class ConvFuzzer(matmul_fuzzer.Fuzzer):
     """Draws one valid convolution after another, and ways to spoil it."""
 
     def valid_call(self):
@@ -35,7 +31,7 @@ class ConvFuzzer(fuzz_program.Fuzzer):
             for size in grid * block - [rng.integers(b) for b in block]
         ]
         attributes["inputs"], attributes["outputs"] = sides
-        x_dtype, blocks_dtype = self.pick(fuzz_program.DTYPES)
+        x_dtype, blocks_dtype = self.pick(matmul_fuzzer.DTYPES)
         batch = int(rng.integers(3))
         spatial = [int(size) for size in rng.integers(0, 7, rank)]
 
@@ -45,7 +41,7 @@ class ConvFuzzer(fuzz_program.Fuzzer):
                 shape = [batch, features, *sizes]
             return self.numbers(shape), x_dtype
 
-        call = {"layout": (fuzz_program.pack(mask), "int32")}
+        call = {"layout": (matmul_fuzzer.pack(mask), "int32")}
         if rng.integers(2):
             call["gate"] = (rng.integers(0, 2, nnz) * 0.5, "float32")
         if name == "conv_sampled":
@@ -180,5 +176,5 @@ class ConvFuzzer(fuzz_program.Fuzzer):
         return -(-max(fine, 0) // attributes["strides"][axis])
 
 
-if __name__ == "__main__":
-    fuzz_program.main(ConvFuzzer, *sys.argv[1:])
+def fuzz(library, seed, count):
+    return matmul_fuzzer.fuzz(library, seed, count, ConvFuzzer)

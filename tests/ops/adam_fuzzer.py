@@ -1,21 +1,17 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
-"""Calls the generated op of Adam with malformed variables and numbers.
-
-Usage: adam_fuzz_program.py LIBRARY SEED COUNT; see fuzz_program.
-"""
+"""Calls the generated op of Adam with malformed variables and numbers."""
 
 import collections
-import json
 import sys
 
-import fuzz_program
+import matmul_fuzzer
 import numpy as np
 import tensorflow as tf
 
 NUMBERS = ("alpha", "first", "second", "epsilon")
 
 
-class AdamFuzzer(fuzz_program.Fuzzer):
+class AdamFuzzer(matmul_fuzzer.Fuzzer):
     """Draws one valid update after another, and ways to spoil it."""
 
     def valid_call(self):
@@ -62,11 +58,10 @@ class AdamFuzzer(fuzz_program.Fuzzer):
         return kept[0].shape
 
 
-def main(library_path, seed, count):
-    library = tf.load_op_library(library_path)
-    fuzzer = AdamFuzzer(int(seed))
+def fuzz(library, seed, count):
+    fuzzer = AdamFuzzer(seed)
     counts = collections.Counter()
-    while counts["refused"] < int(count):
+    while counts["refused"] < count:
         call = fuzzer.valid_call()
         for _ in range(fuzzer.rng.integers(3)):
             fuzzer.spoil(call)
@@ -82,8 +77,4 @@ def main(library_path, seed, count):
             if tuple(shape) != np.shape(call["gradient"][0]):
                 sys.exit(f"a variable of shape {shape} was updated: {call}")
             counts["accepted"] += 1
-    print(json.dumps(counts))
-
-
-if __name__ == "__main__":
-    main(*sys.argv[1:])
+    return counts
