@@ -22,6 +22,10 @@ ARGS ?=
 # The Python that .venv is made from.
 PYTHON ?= python3
 
+# Processes that share the tests of Python: one for each core. All of them load
+# TensorFlow and every test first, so that more than four gain little.
+WORKERS := -n logical --maxprocesses=4 --dist=worksteal
+
 # What `make fuzz` compiles with, and what of.
 CLANG ?=
 FUZZERS := adam convolutions products
@@ -99,7 +103,7 @@ build: setup  ## compile the op libraries into tf_blocksparse/
 .PHONY: test
 test: build  ## run every test: C++, then Python (ARGS go to pytest)
 	@$(BAZEL_BIN) test //:tests
-	$(PY) -m pytest -m "not complete" $(ARGS)
+	$(PY) -m pytest $(WORKERS) --durations=10 -m "not complete" $(ARGS)
 
 # Inputs that reach something new go to .build/fuzz, as do those that fail.
 .PHONY: fuzz
