@@ -57,6 +57,32 @@ void RepeatPixel(const ConvTask& task, const std::vector<int64_t>& pixels,
   }
 }
 
+// The features of x that have blocks.
+std::vector<FeatureRange> UsedFeatures(const ConvTask& task) {
+  const ConvProblem& problem = *task.problem;
+  const Layout& layout = problem.layout;
+  // By source blocks, or by the rows of their taps: forward, where each tap has
+  // its own blocks.
+  const LayoutView& view =
+      problem.transpose ? layout.forward : layout.transposed;
+  const int64_t rows =
+      problem.shared_taps || problem.transpose ? 1 : task.kernel_taps;
+  std::vector<FeatureRange> used;
+  for (int64_t first = 0; first < task.source_features;
+       first += task.source_block) {
+    const int64_t row = first / task.source_block * rows;
+    if (view.splits[row] == view.splits[row + rows]) continue;
+    const int64_t end =
+        std::min<int64_t>(first + task.source_block, task.source_features);
+    if (!used.empty() && used.back().end == first) {
+      used.back().end = end;
+    } else {
+      used.push_back({first, end});
+    }
+  }
+  return used;
+}
+
 // Tells a task which pixels the same worker takes after it: about those of band
 // `next` of all image groups, since bands share the pixels at their edges.
 void SetNext(int64_t next, const ConvBands& bands, ConvTask* task) {
@@ -66,14 +92,27 @@ void SetNext(int64_t next, const ConvBands& bands, ConvTask* task) {
       std::min(bands.images(), problem.geometry.batch - image);
   const int64_t band = next % bands.bands();
   const int64_t size = static_cast<int64_t>(SizeOf(problem.x_dtype));
-  const int64_t x_image = task->source_pixels * task->source_features * size;
   const int64_t y_image = task->target_pixels * task->target_features * size;
-  task->next_x_bytes = images * x_image / bands.bands();
   task->next_y_bytes = images * y_image / bands.bands();
-  task->next_x = static_cast<const char*>(problem.x) + image * x_image +
-                 band * task->next_x_bytes;
   task->next_y = static_cast<const char*>(problem.y) + image * y_image +
                  band * task->next_y_bytes;
+  if (task->used_count == 0) return;
+  const int64_t pixels = images * task->source_pixels / bands.bands();
+  const int64_t pixel = task->source_features * size;
+  task->next_x = static_cast<const char*>(problem.x) +
+                 (image * task->source_pixels + band * pixels) * pixel;
+  // Of each pixel what lies between the first used feature and the last one.
+  const int64_t first = task->used[0].begin * size;
+  const int64_t end = task->used[task->used_count - 1].end * size;
+  if (problem.features_first || end - first == pixel) {
+    task->next_x_rows = 1;
+    task->next_x_bytes = pixels * pixel;
+  } else {
+    task->next_x = static_cast<const char*>(task->next_x) + first;
+    task->next_x_stride = pixel;
+    task->next_x_rows = pixels;
+    task->next_x_bytes = end - first;
+  }
 }
 
 }  // namespace
@@ -86,8 +125,11 @@ void RunConv(const ConvProblem& problem, const ConvPlan& plan,
   }
   const ConvKernel& kernel = *plan.kernel;
   const ConvBands& bands = plan.bands[0];
-  const ConvTask task = FirstConvTask(problem);
+  ConvTask task = FirstConvTask(problem);
   const ConvScratch sizes = ConvScratchOf(task, kernel, bands);
+  const std::vector<FeatureRange> used = UsedFeatures(task);
+  task.used = used.data();
+  task.used_count = static_cast<int64_t>(used.size());
   Executor limited = executor;
   limited.threads = plan.threads;
   char* const memory = static_cast<char*>(scratch);

@@ -37,23 +37,25 @@ void PackPixels(const ConvTask& task) {
       const X* const from = source < 0 || image >= task.present
                                 ? zeros
                                 : x + image * image_size + source * features;
-      T* at = to;
-      int64_t j = 0;
-      for (; j + kLanes <= features; j += kLanes, at += task.panel_stride) {
-        Store<kLanes>(Load<kLanes>(from + j), at);
+      for (int64_t i = 0; i < task.used_count; ++i) {
+        int64_t j = task.used[i].begin;
+        const int64_t end = task.used[i].end;
+        T* at = to + j / kLanes * task.panel_stride;
+        for (; j + kLanes <= end; j += kLanes, at += task.panel_stride) {
+          Store<kLanes>(Load<kLanes>(from + j), at);
+        }
+        if (j < end) CopyRow(from + j, end - j, at);
       }
-      if (j < features) CopyRow(from + j, features - j, at);
     }
   }
 }
 
 // sums[p][v] += the products of `refs` for kPixels cells and kVectors registers
-// of outputs.
+// of outputs, from output `first` of the target block on.
 template <int kPixels, int kVectors, typename T>
 void AccumulateRegisters(const BlockRef<T, T>* refs, int count,
                          const ConvTask& task, int64_t cell, int64_t first,
-                         bool fresh, LineQueue* lines, T* sums,
-                         int64_t sums_stride) {
+                         bool fresh, LineQueue* lines, T* sums) {
   constexpr int kLanes = kFullLanes<T>;
   typedef Vector<T, kLanes> V;
   const int64_t width = task.target_block;
@@ -63,7 +65,7 @@ void AccumulateRegisters(const BlockRef<T, T>* refs, int count,
     for (int p = 0; p < kPixels; ++p) {
 #pragma GCC unroll 4
       for (int v = 0; v < kVectors; ++v) {
-        acc[p][v] = Load<kLanes>(sums + p * sums_stride + v * kLanes);
+        acc[p][v] = Load<kLanes>(sums + (p * kVectors + v) * kLanes);
       }
     }
   }
@@ -98,50 +100,64 @@ void AccumulateRegisters(const BlockRef<T, T>* refs, int count,
   for (int p = 0; p < kPixels; ++p) {
 #pragma GCC unroll 4
     for (int v = 0; v < kVectors; ++v) {
-      Store<kLanes>(acc[p][v], sums + p * sums_stride + v * kLanes);
+      Store<kLanes>(acc[p][v], sums + (p * kVectors + v) * kLanes);
     }
   }
 }
 
-// Adds the bias to a tile of sums, [pixel][features], stores it as the
-// preactivation where that is wanted, applies the activation and writes y.
-template <typename T, typename X, int kPixels>
-void WriteRegisters(const ConvTask& task, const int64_t* pixels, int64_t first,
-                    int64_t features, const T* sums, int64_t sums_stride) {
+// Writes sums, [pixel][kOutputs], to features [first, first + features) of
+// `to`, which is like y; there are at most kOutputs of them.
+template <int kPixels, int kOutputs, typename T, typename X>
+void WriteRegisters(const int64_t* pixels, int64_t first, int64_t features,
+                    const T* sums, X* to) {
+  constexpr int kLanes = kFullLanes<T>;
+  for (int p = 0; p < kPixels; ++p, sums += kOutputs) {
+    if (pixels[p] < 0) continue;
+    X* const pixel = to + pixels[p] + first;
+    if (features < kOutputs) {
+      CopyRow(sums, features, pixel);
+      continue;
+    }
+#pragma GCC unroll 4
+    for (int j = 0; j < kOutputs; j += kLanes) {
+      Store<kLanes>(Load<kLanes>(sums + j), pixel + j);
+    }
+  }
+}
+
+// Adds the bias to a tile's sums, [pixel][kOutputs], stores them as the
+// preactivation where that is wanted and applies the activation: what remains
+// is to write them to y.
+template <int kPixels, int kOutputs, typename X, typename T>
+void FinishRegisters(const ConvTask& task, const int64_t* pixels, int64_t first,
+                     int64_t features, T* sums) {
   constexpr int kLanes = kFullLanes<T>;
   const ConvProblem& problem = *task.problem;
-  const X* const bias = static_cast<const X*>(problem.bias);
-  for (int p = 0; p < kPixels; ++p) {
-    if (pixels[p] < 0) continue;
-    const T* const from = sums + p * sums_stride;
-    const int64_t to = pixels[p] + first;
-    for (int64_t j = 0; j < features; j += kLanes) {
-      const int64_t left = features - j < kLanes ? features - j : kLanes;
-      const auto store = [&](Vector<T, kLanes> z, void* y) {
-        X* const at = static_cast<X*>(y) + to + j;
-        if (left == kLanes) {
-          Store<kLanes>(z, at);
-        } else {
-          T some[kLanes];
-          Store<kLanes>(z, some);
-          CopyRow(some, left, at);
-        }
-      };
-      Vector<T, kLanes> z = Load<kLanes>(from + j);
-      if (bias != nullptr) {
-        if (left == kLanes) {
-          z += Load<kLanes>(bias + first + j);
-        } else {
-          for (int64_t i = 0; i < left; ++i) {
-            z[i] += static_cast<T>(Widen(bias[first + j + i]));
-          }
+  if (problem.bias != nullptr) {
+    const X* const bias = static_cast<const X*>(problem.bias) + first;
+    for (int j = 0; j < kOutputs && j < features; j += kLanes) {
+      Vector<T, kLanes> added = {};
+      if (j + kLanes <= features) {
+        added = Load<kLanes>(bias + j);
+      } else {
+        for (int i = 0; i < features - j; ++i) {
+          added[i] = static_cast<T>(Widen(bias[j + i]));
         }
       }
-      if (problem.preactivation != nullptr) store(z, problem.preactivation);
-      if (problem.activation != Activation::kNone) {
-        z = Activate<kLanes, T>(z, problem.activation);
+      for (int p = 0; p < kPixels; ++p) {
+        T* const at = sums + p * kOutputs + j;
+        Store<kLanes>(Load<kLanes>(at) + added, at);
       }
-      store(z, problem.y);
+    }
+  }
+  if (problem.preactivation != nullptr) {
+    WriteRegisters<kPixels, kOutputs>(pixels, first, features, sums,
+                                      static_cast<X*>(problem.preactivation));
+  }
+  if (problem.activation != Activation::kNone) {
+    for (int i = 0; i < kPixels * kOutputs; i += kLanes) {
+      const Vector<T, kLanes> z = Load<kLanes>(sums + i);
+      Store<kLanes>(Activate<kLanes, T>(z, problem.activation), sums + i);
     }
   }
 }
@@ -149,7 +165,8 @@ void WriteRegisters(const ConvTask& task, const int64_t* pixels, int64_t first,
 template <typename X, typename Stored, int kPixels, int kVectors>
 void ConvOutputs(const ConvTask& task) {
   using T = Compute<X>;
-  constexpr int kLanes = kFullLanes<T>;
+  constexpr int kOutputs = kVectors * kFullLanes<T>;
+  X* const y = static_cast<X*>(task.problem->y);
   const int64_t width = task.target_block;
   TapChunk<T> chunk;
   BandAhead ahead(task,
@@ -172,14 +189,16 @@ void ConvOutputs(const ConvTask& task) {
         LineQueue lines(task, pixels, last_chunk ? kPixels : 0, first,
                         chunk.count);
         ahead.Fetch();
-        for (int64_t j = 0; j < width; j += kVectors * kLanes) {
-          AccumulateRegisters<kPixels, kVectors>(
-              chunk.refs, chunk.count, task, task.tiles[tile], j, first_chunk,
-              &lines, sums + j, width);
-        }
-        if (last_chunk) {
-          WriteRegisters<T, X, kPixels>(task, pixels, first, features, sums,
-                                        width);
+        for (int64_t j = 0; j < width; j += kOutputs) {
+          T* const some = sums + j * kPixels;
+          AccumulateRegisters<kPixels, kVectors>(chunk.refs, chunk.count, task,
+                                                 task.tiles[tile], j,
+                                                 first_chunk, &lines, some);
+          if (!last_chunk || j >= features) continue;
+          FinishRegisters<kPixels, kOutputs, X>(task, pixels, first + j,
+                                                features - j, some);
+          WriteRegisters<kPixels, kOutputs>(pixels, first + j, features - j,
+                                            some, y);
         }
       }
       first_chunk = false;

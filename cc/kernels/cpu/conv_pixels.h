@@ -15,7 +15,8 @@ namespace BLOCKSPARSE_ISA {
 class BandAhead {
  public:
   BandAhead(const ConvTask& task, int64_t steps)
-      : x_(task.next_x, 0, 1, task.next_x_bytes, steps),
+      : x_(task.next_x, task.next_x_stride, task.next_x_rows, task.next_x_bytes,
+           steps),
         y_(task.next_y, 0, 1, task.next_y_bytes, steps) {}
 
   void Fetch() {
@@ -55,14 +56,15 @@ class LineQueue {
   int at_once_;
 };
 
-// to[j * to_stride + i] = from[i][j] for i < kLanes, j < columns. Fetches the
-// same of `next`, and the lines that are written next, which takes 4 % off a
-// convolution whose pixels come from memory.
+// to[j * to_stride + i] = from[i][j] for i < kLanes and the range of j. Fetches
+// the same of `next`, and the lines that are written next, which takes 4 % off
+// a convolution whose pixels come from memory.
 template <typename X, int kLanes, typename T>
 inline void GatherTransposed(const X* const* from, const X* const* next,
-                             int64_t columns, T* to, int64_t to_stride) {
-  int64_t j = 0;
-  for (; j + kLanes <= columns; j += kLanes) {
+                             const FeatureRange& range, T* to,
+                             int64_t to_stride) {
+  int64_t j = range.begin;
+  for (; j + kLanes <= range.end; j += kLanes) {
     Vector<T, kLanes> square[kLanes];
 #pragma GCC unroll 16
     for (int r = 0; r < kLanes; ++r) {
@@ -76,7 +78,7 @@ inline void GatherTransposed(const X* const* from, const X* const* next,
       Store<kLanes>(square[r], to + (j + r) * to_stride);
     }
   }
-  for (; j < columns; ++j) {
+  for (; j < range.end; ++j) {
     for (int r = 0; r < kLanes; ++r) {
       to[j * to_stride + r] = static_cast<T>(Widen(from[r][j]));
     }
@@ -114,42 +116,50 @@ void PackFeaturesLast(const ConvTask& task) {
   // The panel goes on to whole registers.
   for (int64_t cell = 0; cell < task.cells * task.images; cell += kLanes) {
     locate(next);
-    GatherTransposed<X, kLanes>(from, next, features, panel + cell,
-                                task.panel_stride);
+    for (int64_t i = 0; i < task.used_count; ++i) {
+      GatherTransposed<X, kLanes>(from, next, task.used[i], panel + cell,
+                                  task.panel_stride);
+    }
     __builtin_memcpy(from, next, sizeof from);
   }
 }
 
-// The same for x with its features first.
+// The same for a feature of an image that has its features first.
+template <typename X, typename T>
+void PackPlane(const ConvTask& task, const X* x, bool present, T* to) {
+  const int64_t images = task.images;
+  int64_t cell = 0;
+  while (cell < task.cells) {
+    const int64_t source = task.source[cell];
+    // Pixels that follow each other are copied together.
+    int64_t end = cell + 1;
+    if (!present || source < 0) {
+      to[cell * images] = 0;
+    } else if (images > 1) {
+      to[cell * images] = static_cast<T>(Widen(x[source]));
+    } else {
+      while (end < task.cells && task.source[end] == source + end - cell) {
+        ++end;
+      }
+      CopyRow(x + source, end - cell, to + cell);
+    }
+    cell = end;
+  }
+}
+
 template <typename X>
 void PackFeaturesFirst(const ConvTask& task) {
   using T = Compute<X>;
-  const int64_t features = task.source_features;
-  const int64_t images = task.images;
-  for (int64_t image = 0; image < images; ++image) {
-    const X* x = static_cast<const X*>(task.problem->x) +
-                 (task.image + image) * features * task.source_pixels;
-    T* to = static_cast<T*>(task.panel) + image;
-    for (int64_t feature = 0; feature < features; ++feature) {
-      int64_t cell = 0;
-      while (cell < task.cells) {
-        const int64_t source = task.source[cell];
-        // Pixels that follow each other are copied together.
-        int64_t end = cell + 1;
-        if (image >= task.present || source < 0) {
-          to[cell * images] = 0;
-        } else if (images > 1) {
-          to[cell * images] = static_cast<T>(Widen(x[source]));
-        } else {
-          while (end < task.cells && task.source[end] == source + end - cell) {
-            ++end;
-          }
-          CopyRow(x + source, end - cell, to + cell);
-        }
-        cell = end;
+  for (int64_t image = 0; image < task.images; ++image) {
+    const X* const x =
+        static_cast<const X*>(task.problem->x) +
+        (task.image + image) * task.source_features * task.source_pixels;
+    T* const to = static_cast<T*>(task.panel) + image;
+    for (int64_t i = 0; i < task.used_count; ++i) {
+      for (int64_t j = task.used[i].begin; j < task.used[i].end; ++j) {
+        PackPlane(task, x + j * task.source_pixels, image < task.present,
+                  to + j * task.panel_stride);
       }
-      x += task.source_pixels;
-      to += task.panel_stride;
     }
   }
 }

@@ -161,23 +161,22 @@ void CutToFit(const ConvTask& task, const ConvKernel& kernel, int64_t images,
   }
 }
 
-// What a cell of a tile costs beside one of the best, or 0 if the kernel can't
-// take the problem. Measured with float32 and AVX-512, 3 x 3, at 115 to 1150
-// inputs an output: vectors of outputs compute a little quicker than vectors of
-// pixels, but wait longer for the lines they write. Tiles with too few sums
-// under way, and those of one register, are as slow as for products, see
-// RowCost of matmul.cc.
-double Slowness(const ConvTask& task, const ConvKernel& kernel) {
-  const ConvProblem& problem = *task.problem;
+// Whether a kernel takes the problem.
+bool Takes(const ConvKernel& kernel, const ConvTask& task) {
+  return kernel.family != ConvFamily::kOutputs ||
+         (!task.problem->features_first &&
+          task.source_block % kernel.lanes == 0 &&
+          task.target_block % kernel.outputs == 0);
+}
+
+// What a cell of a tile costs beside one of the best, if an output has so many
+// inputs. Vectors of outputs compute as quickly as vectors of pixels, but wait
+// for the lines they write: measured with float32 and AVX-512 at 27 to 108
+// inputs, for as long as 4 inputs take. Tiles with too few sums under way, and
+// those of one register, are as slow as for products, see RowCost of matmul.cc.
+double Slowness(const ConvTask& task, const ConvKernel& kernel, double inputs) {
   if (kernel.family == ConvFamily::kOutputs) {
-    if (problem.features_first || task.source_block % kernel.lanes != 0 ||
-        task.target_block % kernel.outputs != 0) {
-      return 0;
-    }
-    constexpr double kWaitInputs = 15;
-    const double inputs = static_cast<double>(task.view.nnz) *
-                          task.source_block / task.target_blocks *
-                          (problem.shared_taps ? task.kernel_taps : 1);
+    constexpr double kWaitInputs = 4;
     return 1 + kWaitInputs / std::max(1.0, inputs);
   }
   const int registers = kernel.pixels / kernel.lanes;
@@ -203,12 +202,16 @@ double Cost(const ConvTask& task, const ConvKernel& kernel,
             const ConvBands& bands) {
   // A copy of a pixel's feature takes as long as so many multiply-adds of one
   // in a register: transposed, a third of a cycle, in which 11 are done.
+  // A copy of a pixel's feature takes as long as so many multiply-adds of one
+  // in a register: transposed, a third of a cycle, in which 11 are done.
   const double copy = kernel.family == ConvFamily::kOutputs ? 4 : 11;
   const double tiles = CountTiles(bands, kernel.pixels) * kernel.pixels;
   const double cells = static_cast<double>(bands.cells(0) * bands.images());
   // Phases share the taps.
   const double weights = WeightsOf(task) / static_cast<double>(bands.phases(0));
-  const double band = tiles * weights * Slowness(task, kernel) +
+  const double inputs =
+      weights / (static_cast<double>(task.target_blocks) * task.target_block);
+  const double band = tiles * weights * Slowness(task, kernel, inputs) +
                       cells * static_cast<double>(task.source_features) * copy;
   return band * static_cast<double>(
                     bands.bands() *
@@ -265,7 +268,7 @@ ConvPlan PlanConvWith(const ConvKernel& kernel, const ConvProblem& problem,
                       int threads) {
   ConvPlan plan;
   const ConvTask task = FirstConvTask(problem);
-  if (Slowness(task, kernel) == 0) return plan;
+  if (!Takes(kernel, task)) return plan;
   std::vector<ConvBands> bands = BandsOf(problem);
   plan.kernel = &kernel;
   FinishPlan(task, ChooseBands(task, kernel, &bands), threads, &plan);
@@ -289,7 +292,7 @@ ConvPlan PlanConv(const ConvProblem& problem, int threads, Isa isa) {
       continue;
     }
     if (plan.kernel != nullptr && k->isa != plan.kernel->isa) break;
-    if (Slowness(task, *k) == 0) continue;
+    if (!Takes(*k, task)) continue;
     const Choice choice = ChooseBands(task, *k, &bands);
     if (plan.kernel == nullptr || choice.cost < best.cost) {
       best = choice;

@@ -11,6 +11,11 @@
 
 namespace blocksparse {
 
+struct FeatureRange {
+  int64_t begin;
+  int64_t end;
+};
+
 // One phase of a band of pixels times a range of target blocks.
 struct ConvTask {
   const ConvProblem* problem;
@@ -39,14 +44,19 @@ struct ConvTask {
   int64_t target_pixels = 0;
   const int64_t* source = nullptr;  // [cells]
   int64_t cells = 0;                // of one image
-  const int64_t* tiles = nullptr;   // first cells
+  // Features of x that have blocks, in order: no others are packed.
+  const FeatureRange* used = nullptr;
+  int64_t used_count = 0;
+  const int64_t* tiles = nullptr;  // first cells
   int64_t tile_count = 0;
   // [tiles][rows] where the pixels of their cells are in y, feature 0, or -1.
   const int64_t* pixels = nullptr;
 
   // x and y of the band that the same worker takes next, as far as is known.
   const void* next_x = nullptr;
-  int64_t next_x_bytes = 0;
+  int64_t next_x_stride = 0;
+  int64_t next_x_rows = 0;
+  int64_t next_x_bytes = 0;  // of a row
   const void* next_y = nullptr;
   int64_t next_y_bytes = 0;
 
