@@ -6,23 +6,27 @@ shopt -s extglob
 
 usage() {
   cat <<'END'
-Usage: tools/portability.sh [STRIDE]
+Usage: tools/portability.sh [STRIDE] [PROCESSOR...]
 
-Runs the C++ tests on emulated processors: aarch64, cross-compiled, and x86-64
-without AVX and without AVX-512.
+Runs the C++ tests on emulated processors: aarch64, cross-compiled, or an x86-64
+that QEMU knows by that name. Default: aarch64, Nehalem, which has no AVX, and
+Haswell, which has no AVX-512.
 
 Tests that go through a table take every STRIDE-th entry of it; 1 takes all,
 which takes hours. A prime meets all of the periods that tables have.
 END
 }
 stride=61
+processors=()
 for word; do
   case $word in
     --help) usage; exit ;;
     [1-9]*([0-9])) stride=$word ;;
+    aarch64 | [A-Z]*) processors+=("$word") ;;
     *) usage >&2; exit 2 ;;
   esac
 done
+((${#processors[@]})) || processors=(aarch64 Nehalem Haswell)
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 missing=()
@@ -50,12 +54,15 @@ check() { # check <what> <flags of bazel test...>
 emulated=(--test_env="TF_BLOCKSPARSE_TEST_STRIDE=$stride"
   --test_timeout=36000 --test_tag_filters=-no-emulator)
 
-check "aarch64" --config=aarch64 "${emulated[@]}" "${tests[@]}"
-check "what the objects for aarch64 export" --config=aarch64 --run_under=env \
-  --test_tag_filters=no-emulator //cc/kernels/cpu:tests
-for processor in Nehalem Haswell; do
-  check "x86-64, $processor" --run_under="qemu-x86_64 -cpu $processor" \
-    "${emulated[@]}" "${tests[@]}"
+for processor in "${processors[@]}"; do
+  if [[ $processor == aarch64 ]]; then
+    check "aarch64" --config=aarch64 "${emulated[@]}" "${tests[@]}"
+    check "what the objects for aarch64 export" --config=aarch64 \
+      --run_under=env --test_tag_filters=no-emulator //cc/kernels/cpu:tests
+  else
+    check "x86-64, $processor" --run_under="qemu-x86_64 -cpu $processor" \
+      "${emulated[@]}" "${tests[@]}"
+  fi
 done
 
 if ((${#failed[@]})); then

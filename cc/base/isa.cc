@@ -9,21 +9,9 @@
 #include <cstdlib>
 
 namespace blocksparse {
+namespace {
 
-const char* NameOf(Isa isa) {
-  switch (isa) {
-    case Isa::kAvx512:
-      return "avx512";
-    case Isa::kAvx2:
-      return "avx2";
-    case Isa::kNeon:
-      return "neon";
-    default:
-      return "portable";
-  }
-}
-
-Isa DetectIsa() {
+Isa AskProcessor() {
 #if defined(__x86_64__)
   // The builtins ask the operating system about register state, too. Clang 14
   // has no name for F16C, so the processor is asked.
@@ -44,6 +32,27 @@ Isa DetectIsa() {
 #else
   return Isa::kPortable;
 #endif
+}
+
+}  // namespace
+
+const char* NameOf(Isa isa) {
+  switch (isa) {
+    case Isa::kAvx512:
+      return "avx512";
+    case Isa::kAvx2:
+      return "avx2";
+    case Isa::kNeon:
+      return "neon";
+    default:
+      return "portable";
+  }
+}
+
+Isa DetectIsa() {
+  // Once: where a hypervisor answers, that takes as long as a small product.
+  static const Isa isa = AskProcessor();
+  return isa;
 }
 
 bool ParseIsa(const std::string& name, Isa* isa) {
