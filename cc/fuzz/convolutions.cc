@@ -175,7 +175,10 @@ bool IsSmall(const Drawn& drawn) {
   const ConvGeometry& g = drawn.geometry;
   const int64_t features = std::max(drawn.weight.inputs, drawn.weight.outputs);
   const int64_t pixels = std::max(g.fine_pixels(), g.coarse_pixels()) * g.batch;
+  // The taps of each pixel are listed, with blocks or without.
   return pixels <= kMostNumbers / features && g.taps() <= 256 &&
+         static_cast<double>(g.taps()) * static_cast<double>(pixels) <=
+             kMostProducts &&
          static_cast<double>(drawn.blocks_size()) *
                  static_cast<double>(g.coarse_pixels() * g.batch) <=
              kMostProducts;
