@@ -27,6 +27,7 @@ std::vector<ConvShape> PieceShapes() {
       shape.adjoint = side & 1;
       shape.transpose = side & 2;
       shape.shared_taps = side & 4;
+      shape.gate = static_cast<GateKind>(turn % 7 < 4 ? 0 : turn % 7 - 3);
       shape.bias = turn % 5 < 3;
       shape.preactivation = turn % 5 == 0;
       shape.activation = turn % 4 == 0 ? Activation::kRelu : Activation::kNone;

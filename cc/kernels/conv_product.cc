@@ -23,6 +23,7 @@ MatmulProblem AsMatmul(const ConvProblem& problem) {
   MatmulProblem product;
   Share(problem, &product);
   product.transpose = problem.transpose;
+  product.gate_is_mask = problem.gate_is_mask;
   product.x = problem.x;
   product.bias = problem.bias;
   product.activation = problem.activation;

@@ -69,6 +69,7 @@ struct ConvProblem {
   const void* x = nullptr;
   const void* blocks = nullptr;  // [nnz, b_in, b_out], with taps if shared
   const float* gate = nullptr;   // [nnz] or null; a block with 0 is skipped
+  bool gate_is_mask = false;     // whether it is of 0 and 1
   const void* bias = nullptr;    // [features of y] or null
   Activation activation = Activation::kNone;
   void* y = nullptr;

@@ -117,6 +117,7 @@ ConvCase::ConvCase(const ConvShape& shape, Dtype x_dtype, Dtype blocks_dtype,
   PoisonEdges(shape, layout, blocks_dtype, blocks);
   conv_.blocks = blocks;
   conv_.gate = sampled_.gate = memory_.Gate(shape.gate, layout.nnz);
+  conv_.gate_is_mask = shape.gate == GateKind::kMask;
   if (shape.bias) conv_.bias = memory_.Operand(y_features, x_dtype, fill);
 }
 

@@ -39,12 +39,12 @@ bool Takes(const ConvKernel& kernel, const ConvProblem& problem,
   if (kernel.path == Path::kElements) return true;
   // With features first, pixels that lie beside each other may be anywhere in
   // x, and not begin at a multiple of 16 bytes.
-  if (problem.features_first ||
-      (kernel.path == Path::kTensor &&
-       (problem.gate != nullptr || kernel.right_along != problem.transpose))) {
+  if (problem.features_first || (IsOfTensorCores(kernel.path) &&
+                                 kernel.right_along != problem.transpose)) {
     return false;
   }
-  return IsAligned(problem.x) && IsAligned(problem.blocks) &&
+  return TakesGate(kernel.path, problem) && IsAligned(problem.x) &&
+         IsAligned(problem.blocks) &&
          HasPieces(problem.x_dtype, problem.layout, problem.inputs);
 }
 

@@ -34,12 +34,6 @@ bool HasPiecesOfRows(const Problem& problem) {
          problem.rows % PieceOf(problem.x_dtype) == 0;
 }
 
-// Whether the path multiplies operands as they are, and has to know their axes
-// when it is compiled.
-bool IsOfTensorCores(Path path) {
-  return path == Path::kTensor || path == Path::kHopper;
-}
-
 // Whether there is something to cut boxes from, blocks are made of whole ones,
 // as many to the right as a tile has, and coordinates are int32.
 template <typename Kernel, typename Problem>
@@ -79,14 +73,12 @@ bool Takes(const MatmulKernel& kernel, const MatmulProblem& problem,
     return false;
   }
   if (IsOfTensorCores(kernel.path) &&
-      // A gate multiplies in the type of sums, which tensor cores' operands are
-      // not of. A mask only chooses.
-      ((problem.gate != nullptr && !problem.gate_is_mask) ||
-       kernel.left_along == problem.features_first ||
+      (kernel.left_along == problem.features_first ||
        kernel.right_along != problem.transpose)) {
     return false;
   }
-  return IsAligned(problem.x) && IsAligned(problem.blocks) &&
+  return TakesGate(kernel.path, problem) && IsAligned(problem.x) &&
+         IsAligned(problem.blocks) &&
          HasPieces(problem.x_dtype, problem.layout, problem.layout.inputs) &&
          HasPiecesOfRows(problem);
 }

@@ -31,6 +31,20 @@ inline bool HasPieces(Dtype dtype, const Layout& layout, int64_t inputs) {
          layout.outputs % piece == 0;
 }
 
+// Whether the path multiplies operands as they are, and has to know their axes
+// when it is compiled.
+inline bool IsOfTensorCores(Path path) {
+  return path == Path::kTensor || path == Path::kHopper;
+}
+
+// Whether the path multiplies blocks by their gate. A gate is of the type of
+// sums, which tensor cores' operands are not of; a mask only chooses.
+template <typename Problem>
+bool TakesGate(Path path, const Problem& problem) {
+  return problem.gate == nullptr || problem.gate_is_mask ||
+         !IsOfTensorCores(path);
+}
+
 // What asks for a device, or a user's consent.
 inline bool IsAllowed(Path path, Dtype dtype, const Device& device) {
   if (path == Path::kHopper) return device.capability == 90;

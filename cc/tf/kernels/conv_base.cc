@@ -95,6 +95,7 @@ absl::Status ConvBaseOp::ReadProblem(OpKernelContext* ctx, ConvProblem* problem,
   TF_RETURN_IF_ERROR(conv().adjoint ? SetGeometry(y, x, problem)
                                     : SetGeometry(x, y, problem));
   TF_RETURN_IF_ERROR(ShapeOf(y, y_shape));
+  problem->gate_is_mask = gate_is_mask();
   problem->transpose = transpose_;
   problem->x = tensor.data();
   return absl::OkStatus();
