@@ -147,6 +147,7 @@ std::string RunConv(const ConvProblem& problem, const ConvPlan& plan,
   }
   const auto* table = static_cast<const int32_t*>(scratch);
   ConvArguments arguments;
+  FillArguments(problem, plan, scratch, &arguments);
   arguments.batch = problem.geometry.batch;
   arguments.source = SourceOf(problem);
   arguments.target = TargetOf(problem);
@@ -155,19 +156,8 @@ std::string RunConv(const ConvProblem& problem, const ConvPlan& plan,
     arguments.source_step[i] = plan.source_step[i];
     arguments.target_step[i] = plan.target_step[i];
   }
-  arguments.source_block = DivisorOf(SourceBlock(problem));
-  arguments.target_block = TargetBlock(problem);
-  arguments.block_outputs = problem.layout.block_outputs;
   arguments.block_taps =
       problem.shared_taps ? static_cast<int32_t>(problem.geometry.taps()) : 1;
-  arguments.transpose = problem.transpose;
-  arguments.x = problem.x;
-  arguments.blocks = problem.blocks;
-  arguments.gate = problem.gate;
-  arguments.bias = problem.bias;
-  arguments.activation = problem.activation;
-  arguments.y = problem.y;
-  arguments.preactivation = problem.preactivation;
   arguments.taps = reinterpret_cast<const ConvTap*>(table);
   arguments.phases =
       reinterpret_cast<const ConvPhase*>(table + plan.phases_begin);
@@ -176,9 +166,6 @@ std::string RunConv(const ConvProblem& problem, const ConvPlan& plan,
       reinterpret_cast<const ConvSplit*>(table + plan.splits_begin);
   arguments.entries =
       reinterpret_cast<const ConvEntry*>(table + plan.entries_begin);
-  arguments.parts = static_cast<char*>(scratch) + plan.parts_begin;
-  arguments.task_count = static_cast<int32_t>(plan.task_count);
-  arguments.row_tiles = static_cast<int32_t>(plan.row_tiles);
   if (plan.fill) {
     const std::string error = Fill(arguments, *plan.kernel, stream);
     if (!error.empty()) return error;

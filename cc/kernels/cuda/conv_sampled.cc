@@ -85,6 +85,7 @@ std::string RunConvSampled(const ConvSampledProblem& problem,
   const ConvGeometry& geometry = problem.geometry;
   const auto* table = static_cast<const int32_t*>(scratch);
   ConvSampledArguments arguments;
+  FillSampledArguments(problem, plan, scratch, &arguments);
   arguments.rows = Rows(problem);
   arguments.fine =
       SideOf(geometry.fine, problem.adjoint ? problem.outputs : problem.inputs,
@@ -101,24 +102,15 @@ std::string RunConvSampled(const ConvSampledProblem& problem,
   }
   arguments.fine_block = DivisorOf(FineBlock(problem));
   arguments.coarse_block = CoarseBlock(problem);
-  arguments.block_outputs = problem.layout.block_outputs;
   arguments.block_taps = DivisorOf(BlockTaps(problem));
   arguments.transpose = problem.adjoint;
   arguments.a = problem.fine;
   arguments.b = problem.coarse;
-  arguments.gate = problem.gate;
-  arguments.blocks = problem.blocks;
   arguments.taps = reinterpret_cast<const ConvTap*>(table);
   arguments.tasks =
       reinterpret_cast<const SampledTask*>(table + plan.tasks_begin);
   arguments.entries =
       reinterpret_cast<const ConvEntry*>(table + plan.entries_begin);
-  arguments.parts = plan.passes > 1
-                        ? static_cast<char*>(scratch) + plan.parts_begin
-                        : nullptr;
-  arguments.task_count = static_cast<int32_t>(plan.task_count);
-  arguments.passes = static_cast<int32_t>(plan.passes);
-  arguments.pass_rows = plan.pass_rows;
   if (plan.task_count == 0) return std::string();  // no blocks
   return LaunchTiles(*plan.kernel, arguments, plan,
                      plan.passes * plan.task_count,

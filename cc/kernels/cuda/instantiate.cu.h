@@ -107,6 +107,15 @@ SampledMatmulKernel SampledMatmulRow(const char* name) {
           Config<T, T, Path::kTensor, kSampledLeft, RIGHT, true, true>, T>(    \
           "sampled_matmul_tensor_" #TYPE "_64x" #RIGHT "_features"))
 
+// Calls ROWS for every pair of types of x and of blocks that an op takes.
+#define BLOCKSPARSE_FOR_EACH_PAIR(ROWS) \
+  ROWS(float, f32, float, f32);         \
+  ROWS(double, f64, double, f64);       \
+  ROWS(BFloat16, bf16, BFloat16, bf16); \
+  ROWS(Float16, f16, Float16, f16);     \
+  ROWS(float, f32, BFloat16, bf16);     \
+  ROWS(float, f32, Float16, f16)
+
 // Rows of multiply-adds, for any axes and either direction.
 #define BLOCKSPARSE_PLAIN_ROWS(PATH, PATH_NAME, TX, X, TB, B, RIGHT)     \
   matmul->push_back(MatmulRow<Config<TX, TB, PATH, kMatmulLeft, RIGHT>>( \

@@ -10,12 +10,7 @@ void AddElementKernels(std::vector<MatmulKernel>* matmul,
 #define ROWS(TX, X, TB, B)                                              \
   BLOCKSPARSE_PLAIN_ROWS(Path::kElements, "elements", TX, X, TB, B, 8); \
   BLOCKSPARSE_PLAIN_ROWS(Path::kElements, "elements", TX, X, TB, B, 32)
-  ROWS(float, f32, float, f32);
-  ROWS(double, f64, double, f64);
-  ROWS(BFloat16, bf16, BFloat16, bf16);
-  ROWS(Float16, f16, Float16, f16);
-  ROWS(float, f32, BFloat16, bf16);
-  ROWS(float, f32, Float16, f16);
+  BLOCKSPARSE_FOR_EACH_PAIR(ROWS);
 #undef ROWS
 }
 

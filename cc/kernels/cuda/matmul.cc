@@ -100,31 +100,16 @@ std::string RunMatmul(const MatmulProblem& problem, const MatmulPlan& plan,
   const bool transpose = problem.transpose;
   const auto* table = static_cast<const int32_t*>(scratch);
   MatmulArguments arguments;
+  FillArguments(problem, plan, scratch, &arguments);
   arguments.rows = problem.rows;
   arguments.nnz = layout.nnz;
   arguments.source_features = transpose ? layout.outputs : layout.inputs;
   arguments.target_features = transpose ? layout.inputs : layout.outputs;
-  arguments.source_block =
-      DivisorOf(transpose ? layout.block_outputs : layout.block_inputs);
-  arguments.target_block =
-      transpose ? layout.block_inputs : layout.block_outputs;
-  arguments.block_outputs = layout.block_outputs;
-  arguments.transpose = transpose;
   arguments.features_first = problem.features_first;
-  arguments.x = problem.x;
-  arguments.blocks = problem.blocks;
-  arguments.gate = problem.gate;
-  arguments.bias = problem.bias;
-  arguments.activation = problem.activation;
-  arguments.y = problem.y;
-  arguments.preactivation = problem.preactivation;
   arguments.tasks = reinterpret_cast<const MatmulTask*>(table);
   arguments.splits = reinterpret_cast<const Split*>(table + plan.splits_begin);
   arguments.index = table + plan.index_begin;
   arguments.block_id = transpose ? table + plan.block_id_begin : nullptr;
-  arguments.parts = static_cast<char*>(scratch) + plan.parts_begin;
-  arguments.task_count = static_cast<int32_t>(plan.task_count);
-  arguments.row_tiles = static_cast<int32_t>(plan.row_tiles);
   if (plan.row_tiles == 0) return std::string();  // no rows, nothing to do
   return LaunchTiles(*plan.kernel, arguments, plan,
                      plan.row_tiles * plan.task_count,

@@ -108,6 +108,45 @@ inline size_t PartsBegin(const std::vector<int32_t>& table) {
                  kScratchAlignment);
 }
 
+// What the arguments of a product that makes y are, whatever its rows.
+template <typename Problem, typename Plan, typename Arguments>
+void FillArguments(const Problem& problem, const Plan& plan, void* scratch,
+                   Arguments* arguments) {
+  const Layout& layout = problem.layout;
+  const bool transpose = problem.transpose;
+  arguments->source_block =
+      DivisorOf(transpose ? layout.block_outputs : layout.block_inputs);
+  arguments->target_block =
+      transpose ? layout.block_inputs : layout.block_outputs;
+  arguments->block_outputs = layout.block_outputs;
+  arguments->transpose = transpose;
+  arguments->x = problem.x;
+  arguments->blocks = problem.blocks;
+  arguments->gate = problem.gate;
+  arguments->bias = problem.bias;
+  arguments->activation = problem.activation;
+  arguments->y = problem.y;
+  arguments->preactivation = problem.preactivation;
+  arguments->parts = static_cast<char*>(scratch) + plan.parts_begin;
+  arguments->task_count = static_cast<int32_t>(plan.task_count);
+  arguments->row_tiles = static_cast<int32_t>(plan.row_tiles);
+}
+
+// The same of a sampled product, which makes blocks.
+template <typename Problem, typename Plan, typename Arguments>
+void FillSampledArguments(const Problem& problem, const Plan& plan,
+                          void* scratch, Arguments* arguments) {
+  arguments->block_outputs = problem.layout.block_outputs;
+  arguments->gate = problem.gate;
+  arguments->blocks = problem.blocks;
+  arguments->parts = plan.passes > 1
+                         ? static_cast<char*>(scratch) + plan.parts_begin
+                         : nullptr;
+  arguments->task_count = static_cast<int32_t>(plan.task_count);
+  arguments->passes = static_cast<int32_t>(plan.passes);
+  arguments->pass_rows = plan.pass_rows;
+}
+
 // Copies a plan's table, then launches its tiles and, if there are parts, what
 // adds them up.
 template <typename Kernel, typename Arguments, typename Plan>

@@ -43,24 +43,16 @@ std::string RunSampledMatmul(const SampledMatmulProblem& problem,
   const Layout& layout = problem.layout;
   const auto* table = static_cast<const int32_t*>(scratch);
   SampledMatmulArguments arguments;
+  FillSampledArguments(problem, plan, scratch, &arguments);
   arguments.rows = problem.rows;
   arguments.inputs = layout.inputs;
   arguments.outputs = layout.outputs;
   arguments.block_inputs = DivisorOf(layout.block_inputs);
-  arguments.block_outputs = layout.block_outputs;
   arguments.features_first = problem.features_first;
   arguments.a = problem.a;
   arguments.b = problem.b;
-  arguments.gate = problem.gate;
-  arguments.blocks = problem.blocks;
   arguments.tasks = reinterpret_cast<const SampledTask*>(table);
   arguments.index = table + plan.index_begin;
-  arguments.parts = plan.passes > 1
-                        ? static_cast<char*>(scratch) + plan.parts_begin
-                        : nullptr;
-  arguments.task_count = static_cast<int32_t>(plan.task_count);
-  arguments.passes = static_cast<int32_t>(plan.passes);
-  arguments.pass_rows = plan.pass_rows;
   if (plan.task_count == 0) return std::string();  // no blocks
   return LaunchTiles(*plan.kernel, arguments, plan,
                      plan.passes * plan.task_count,
