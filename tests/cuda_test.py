@@ -20,6 +20,24 @@ ptxas info    : Used 128 registers, used 1 barriers
 """
 
 
+LOOKS_AT_THE_GPU = """
+#include <cstdio>
+#include "cc/kernels/cuda/find_device.h"
+int main() {
+  blocksparse::cuda::Device device;
+  std::puts(blocksparse::cuda::FindDevice(&device).c_str());
+}
+"""
+
+# As much of a driver for CUDA 11.4 as it is asked for.
+DRIVER = """
+int cuInit(unsigned flags) { return 0; }
+int cuDriverGetVersion(int* version) { *version = 11040; return 0; }
+int cuGetProcAddress(const char* name, void** found, int version,
+                     unsigned long flags) { return 500; }
+"""
+
+
 def bazel(*words, **environment):
     """What the command prints; a failure's last lines are in the report."""
     command = os.environ.get("BAZEL") or shutil.which("bazel") or "bazelisk"
@@ -76,6 +94,39 @@ def test_cuda_without_nvcc_is_an_error(tmp_path):
             CUDA_HOME=str(tmp_path),
             TF_BLOCKSPARSE_CUDA="1",
         )
+
+
+@pytest.mark.slow
+def test_says_which_driver_is_missing(tmp_path):
+    if shutil.which("nvcc") is None:
+        pytest.skip("no nvcc in PATH")
+    program, main, driver = (
+        tmp_path / name for name in ("program", "main.cc", "driver.c")
+    )
+    main.write_text(LOOKS_AT_THE_GPU)
+    driver.write_text(DRIVER)
+    source = "cc/kernels/cuda/find_device.cu.cc"
+    flags = ["-std=c++17", f"-I{ROOT}", "-x=cu"]
+    library = tmp_path / "libcuda.so.1"
+    for command in (
+        ["nvcc", *flags, source, main, "-o", program],
+        ["gcc", "-shared", "-fPIC", driver, "-o", library],
+    ):
+        subprocess.run(command, cwd=ROOT, check=True)
+
+    def said(folder):
+        return subprocess.run(
+            [program],
+            env={**os.environ, "LD_LIBRARY_PATH": str(folder)},
+            capture_output=True,
+            text=True,
+        ).stdout
+
+    start = "looking at the GPU: CUDA driver version is insufficient"
+    assert said(tmp_path).startswith(start)
+    assert "; got one for CUDA 11.4, expected one for CUDA 1" in said(tmp_path)
+    if shutil.which("nvidia-smi") is None:
+        assert "; got no driver, expected one for CUDA 1" in said("")
 
 
 # Compiles for more than five minutes.

@@ -14,6 +14,7 @@
 #include <string>
 
 #include "cc/base/dtype.h"
+#include "cc/kernels/cuda/error_text.cu.h"
 
 namespace blocksparse {
 namespace cuda {
@@ -213,12 +214,6 @@ __device__ __forceinline__ float Tanh(float x) { return tanhf(x); }
 __device__ __forceinline__ double Exp(double x) { return exp(x); }
 __device__ __forceinline__ double Erfc(double x) { return erfc(x); }
 __device__ __forceinline__ double Tanh(double x) { return tanh(x); }
-
-// The driver's own words, for the user; empty if all is well.
-inline std::string ErrorText(const char* what, cudaError_t error) {
-  if (error == cudaSuccess) return std::string();
-  return std::string(what) + ": " + cudaGetErrorString(error);
-}
 
 // `stream` is a cudaStream_t. Pageable memory may be used again on return.
 inline std::string CopyToDevice(void* device, const void* host, size_t bytes,
