@@ -87,6 +87,12 @@ const float* CaseMemory::Gate(GateKind kind, int64_t nnz) {
 std::string CaseMemory::Compare(const char* name, const void* got,
                                 const void* expected, int64_t elements,
                                 Dtype dtype, double tolerance) const {
+  // Ahead of the numbers, which may be wrong as well then.
+  for (const auto& buffer : buffers_) {
+    if (!buffer->FrontIntact()) {
+      return std::string(name) + ": wrote before a buffer: " + name_;
+    }
+  }
   for (int64_t i = 0; i < elements; ++i) {
     const double g = LoadElement(got, dtype, i);
     const double e = LoadElement(expected, dtype, i);
@@ -100,11 +106,6 @@ std::string CaseMemory::Compare(const char* name, const void* got,
     stream << name << "[" << i << "] is " << g << ", expected " << e
            << " within " << allowed << ": " << name_;
     return stream.str();
-  }
-  for (const auto& buffer : buffers_) {
-    if (!buffer->FrontIntact()) {
-      return std::string(name) + ": wrote before a buffer: " + name_;
-    }
   }
   return std::string();
 }

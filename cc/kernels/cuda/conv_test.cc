@@ -33,11 +33,11 @@ INSTANTIATE_TEST_SUITE_P(Table, ConvSampledKernelTest,
                          NameOfParam<ConvSampledKernel>);
 
 TEST_P(ConvKernelTest, IsExactOnIntegers) {
-  ExpectExactOnIntegers(GetParam(), /*in_turns=*/true, 20);
+  ExpectExactOnIntegers(GetParam(), 20);
 }
 
 TEST_P(ConvSampledKernelTest, IsExactOnIntegers) {
-  ExpectExactOnIntegers(GetParam(), /*in_turns=*/true, 20);
+  ExpectExactOnIntegers(GetParam(), 20);
 }
 
 // A problem that a kernel takes.
@@ -63,7 +63,7 @@ TEST_P(ConvKernelTest, ActivationsAreWithinTheirTolerance) {
     shape.activation = activation;
     ConvCase test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kUniform);
     ASSERT_TRUE(Takes(kernel, test.conv(), kDevice));
-    ASSERT_EQ(Check(&test, kernel, Ulps(kernel)), "");
+    ASSERT_EQ(CheckInBothOrders(&test, kernel, Ulps(kernel)), "");
   }
 }
 
@@ -83,10 +83,7 @@ TEST_P(ConvKernelTest, AddsUpPartsOfLongColumns) {
     ASSERT_EQ(PlanConvWith(kernel, test.conv(), kLargeDevice, &plan), "");
     EXPECT_GT(plan.split_count, 0);
     EXPECT_EQ(plan.row_tiles, 1);
-    for (const Order order : kOrders) {
-      emulator::Use({order, ""});
-      ASSERT_EQ(Check(&test, kernel, 0, kLargeDevice), "");
-    }
+    ASSERT_EQ(CheckInBothOrders(&test, kernel, 0, kLargeDevice), "");
   }
 }
 
@@ -103,7 +100,7 @@ TEST_P(ConvSampledKernelTest, AddsUpPasses) {
     ASSERT_EQ(PlanConvSampledWith(kernel, test.sampled(), kLargeDevice, &plan),
               "");
     EXPECT_EQ(plan.passes, 3);
-    ASSERT_EQ(Check(&test, kernel, Ulps(kernel), kLargeDevice), "");
+    ASSERT_EQ(CheckInBothOrders(&test, kernel, Ulps(kernel), kLargeDevice), "");
   }
 }
 
@@ -174,10 +171,16 @@ TEST(ConvChoiceTest, IsByGeometryDtypeAxesAndGate) {
     const char* conv;
     const char* sampled;
   };
-  const GateKind none = GateKind::kNone, mixed = GateKind::kMixed;
+  const GateKind none = GateKind::kNone, mixed = GateKind::kMixed,
+                 mask = GateKind::kMask;
   const Dtype f32 = Dtype::kFloat32, f16 = Dtype::kFloat16;
   const Choice choices[] = {
-      {pixels, f16, 32, false, false, none, nullptr, nullptr},
+      {pixels, f16, 32, false, false, none,
+       "matmul_tensor_f16_128x32_rows_forward",
+       "sampled_matmul_tensor_f16_64x32_rows"},
+      {pixels, f16, 32, false, false, mask,
+       "matmul_tensor_f16_128x32_rows_forward",
+       "sampled_matmul_tensor_f16_64x32_rows"},
       {pixels, f16, 32, false, true, none, "conv_elements_f16_f16_128x32",
        "conv_sampled_elements_f16_f16_64x32"},
       {strided, f16, 32, false, false, none, "conv_tensor_f16_128x32_forward",
@@ -185,6 +188,8 @@ TEST(ConvChoiceTest, IsByGeometryDtypeAxesAndGate) {
       {strided, f16, 16, true, false, none, "conv_tensor_f16_128x16_transpose",
        "conv_sampled_tensor_f16_64x16"},
       {strided, f16, 16, true, false, mixed, "conv_elements_f16_f16_128x32",
+       "conv_sampled_tensor_f16_64x16"},
+      {strided, f16, 16, true, false, mask, "conv_tensor_f16_128x16_transpose",
        "conv_sampled_tensor_f16_64x16"},
       {strided, f16, 4, false, false, none, "conv_elements_f16_f16_128x8",
        "conv_sampled_elements_f16_f16_64x8"},
@@ -204,13 +209,10 @@ TEST(ConvChoiceTest, IsByGeometryDtypeAxesAndGate) {
     const ConvCase test(shape, choice.dtype, choice.dtype, Fill::kIntegers);
     ConvPlan plan;
     ASSERT_EQ(PlanConv(test.conv(), kAmpere, &plan), "");
-    EXPECT_STREQ(plan.kernel == nullptr ? nullptr : plan.kernel->name,
-                 choice.conv);
-    EXPECT_EQ(plan.kernel == nullptr, plan.product.kernel != nullptr);
+    EXPECT_STREQ(ConvProduct::NameOf(plan), choice.conv);
     ConvSampledPlan sampled;
     ASSERT_EQ(PlanConvSampled(test.sampled(), kAmpere, &sampled), "");
-    EXPECT_STREQ(sampled.kernel == nullptr ? nullptr : sampled.kernel->name,
-                 choice.sampled);
+    EXPECT_STREQ(ConvSampledProduct::NameOf(sampled), choice.sampled);
   }
 }
 

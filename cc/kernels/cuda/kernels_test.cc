@@ -30,11 +30,11 @@ INSTANTIATE_TEST_SUITE_P(Table, SampledMatmulKernelTest,
                          NameOfParam<SampledMatmulKernel>);
 
 TEST_P(MatmulKernelTest, IsExactOnIntegers) {
-  ExpectExactOnIntegers(GetParam(), /*in_turns=*/false, 5);
+  ExpectExactOnIntegers(GetParam(), 5);
 }
 
 TEST_P(SampledMatmulKernelTest, IsExactOnIntegers) {
-  ExpectExactOnIntegers(GetParam(), /*in_turns=*/false, 5);
+  ExpectExactOnIntegers(GetParam(), 5);
 }
 
 TEST_P(MatmulKernelTest, ActivationsAreWithinTheirTolerance) {
@@ -42,7 +42,7 @@ TEST_P(MatmulKernelTest, ActivationsAreWithinTheirTolerance) {
   for (const CaseShape& shape : ActivationShapes(kernel)) {
     Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kUniform);
     ASSERT_TRUE(Takes(kernel, test.matmul(), kDevice));
-    ASSERT_EQ(Check(&test, kernel, Ulps(kernel)), "");
+    ASSERT_EQ(CheckInBothOrders(&test, kernel, Ulps(kernel)), "");
   }
 }
 
@@ -53,10 +53,7 @@ TEST_P(MatmulKernelTest, AddsUpPartsOfLongColumns) {
   MatmulPlan plan;
   ASSERT_EQ(PlanMatmulWith(kernel, test.matmul(), kLargeDevice, &plan), "");
   EXPECT_EQ(plan.split_count, CeilDiv(BlockFor(kernel), kernel.right));
-  for (const Order order : kOrders) {
-    emulator::Use({order, ""});
-    ASSERT_EQ(Check(&test, kernel, 0, kLargeDevice), "");
-  }
+  ASSERT_EQ(CheckInBothOrders(&test, kernel, 0, kLargeDevice), "");
 }
 
 TEST_P(SampledMatmulKernelTest, AddsUpPasses) {
@@ -68,7 +65,7 @@ TEST_P(SampledMatmulKernelTest, AddsUpPasses) {
     ASSERT_EQ(
         PlanSampledMatmulWith(kernel, test.sampled(), kLargeDevice, &plan), "");
     EXPECT_EQ(plan.passes, 3);
-    ASSERT_EQ(Check(&test, kernel, Ulps(kernel), kLargeDevice), "");
+    ASSERT_EQ(CheckInBothOrders(&test, kernel, Ulps(kernel), kLargeDevice), "");
   }
 }
 
@@ -157,6 +154,27 @@ TEST(ErrorTest, IsReturned) {
   }
 }
 
+template <typename Kernel>
+void ExpectExactOnAMillionRows(const std::string& name) {
+  const CaseShape shape{&LayoutKinds()[4], 8, 8, 8, 8, 1000003};
+  bool found = false;
+  for (const Kernel& kernel : ProductFor<Kernel>::Kernels()) {
+    if (kernel.name != name) continue;
+    found = true;
+    Case test(shape, kernel.x_dtype, kernel.blocks_dtype, Fill::kIntegers);
+    EXPECT_EQ(Check(&test, kernel, 0, kLargeDevice), "");
+  }
+  EXPECT_TRUE(found) << name;
+}
+
+TEST(RowsTest, AMillionAreExact) {
+  emulator::Use({Order::kTogether, ""});
+  ExpectExactOnAMillionRows<MatmulKernel>(
+      "matmul_tensor_f16_128x8_rows_forward");
+  ExpectExactOnAMillionRows<SampledMatmulKernel>(
+      "sampled_matmul_vectors_f32_f32_64x8");
+}
+
 // x of 2^32 numbers, of which the last ones are read.
 TEST(OffsetTest, Has64Bits) {
   constexpr int64_t kInputs = int64_t{1} << 29;
@@ -201,6 +219,37 @@ TEST(OffsetTest, Has64Bits) {
       }
     }
     for (int row = 0; row < kRows; ++row) *at(row) = 0;
+  }
+  munmap(memory, kBytes);
+}
+
+// Blocks of 2^33 numbers, of which the last one is read.
+TEST(OffsetTest, OfBlocksHas64Bits) {
+  constexpr int32_t kSide = 256, kBlock = (1 << 17) - 1;
+  constexpr int64_t kBytes = (kBlock + int64_t{1}) * kSide * kSide * 4;
+  void* memory = mmap(nullptr, kBytes, PROT_READ | PROT_WRITE,
+                      MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+  ASSERT_NE(memory, MAP_FAILED);
+  auto* blocks = static_cast<float*>(memory);
+  std::fill_n(blocks + int64_t{kBlock} * kSide * kSide, kSide * kSide, 1.0f);
+  const int32_t splits[] = {0, 1};
+  const int32_t index[] = {0};
+  std::vector<float> x(kSide, 1), y(kSide);
+  MatmulProblem problem;
+  problem.transpose = true;
+  problem.layout.inputs = problem.layout.outputs = kSide;
+  problem.layout.block_inputs = problem.layout.block_outputs = kSide;
+  problem.layout.nnz = 1;
+  problem.layout.transposed = {1, 1, 1, splits, index, &kBlock};
+  problem.rows = 1;
+  problem.x = x.data();
+  problem.blocks = blocks;
+  problem.y = y.data();
+  for (const MatmulKernel& kernel : MatmulKernels()) {
+    if (!Takes(kernel, problem, kDevice) || kernel.right != 32) continue;
+    std::fill(y.begin(), y.end(), NAN);
+    ASSERT_EQ(RunWith(kernel, problem), "");
+    for (const float number : y) ASSERT_EQ(number, kSide) << kernel.name;
   }
   munmap(memory, kBytes);
 }
