@@ -23,8 +23,8 @@ def read(
         "--minutes",
         type=_positive(float),
         default=5.0,
-        help="all but building takes so long: what there is no time for is "
-        "left out",
+        help="all takes so long, building with it: what there is no time for "
+        "is left out; half of it is left however long building takes",
     )
     add("--seed", type=int, help="of all numbers; drawn if not given")
     add("--jobs", type=_positive(int), help="compilers that run at once")

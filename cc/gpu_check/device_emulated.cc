@@ -13,7 +13,9 @@ namespace cuda {
 DeviceFacts LookAtDevice() {
   DeviceFacts facts;
   facts.name = "emulator";
-  facts.device = {80, 2, false};
+  // With every instruction that there is an emulator for.
+  facts.device = {90, 2, false};
+  facts.device.hopper = std::getenv("TF_BLOCKSPARSE_HOPPER") != nullptr;
   facts.memory_bytes = int64_t{1} << 24;
   facts.cache_bytes = int64_t{1} << 20;
   return facts;

@@ -182,6 +182,44 @@ def test_what_is_no_case_is_not_timed(line):
     assert done.stderr == f"gpu_check: no case: {line}\n"
 
 
+@pytest.mark.parametrize(
+    "plant", ["", "matmul_hopper_bf16_128x64_rows_forward"]
+)
+def test_hopper_kernels_are_checked(plant):
+    flags = ["--only=hopper_bf16_128x64_rows", "--seed=5", f"--plant={plant}"]
+    done = subprocess.run(
+        [building.build_emulated(), "correctness", "--step=19", *flags],
+        capture_output=True,
+        text=True,
+    )
+    head, *kernels = map(json.loads, done.stdout.splitlines())
+    assert head["kernels"] == len(kernels) == 2
+    assert all(kernel["cases"] > 0 for kernel in kernels)
+    wrong = [kernel["kernel"] for kernel in kernels if kernel["failure"]]
+    assert wrong == ([plant] if plant else [])
+    assert done.returncode == len(wrong)
+
+
+@pytest.mark.parametrize(
+    ("product", "kernel"),
+    [
+        ("forward", "matmul_hopper_f16_128x64_rows_forward"),
+        ("dx", "matmul_hopper_f16_128x64_rows_transpose"),
+        ("dw", "sampled_matmul_hopper_f16_64x64_rows"),
+    ],
+)
+def test_hopper_kernels_are_timed_if_they_are_asked_for(product, kernel):
+    done = subprocess.run(
+        [building.build_emulated(), "speed", "--samples=1"],
+        input=f"sparse {product} f16 8 128 128 64 0.5",
+        env={**os.environ, "TF_BLOCKSPARSE_HOPPER": "1"},
+        capture_output=True,
+        text=True,
+    )
+    timed = json.loads(done.stdout.splitlines()[-1])
+    assert (timed["kernel"], timed["error"]) == (kernel, "")
+
+
 @pytest.mark.skipif(
     shutil.which("nvidia-smi") is not None, reason="there may be a GPU"
 )
