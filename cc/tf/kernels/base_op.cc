@@ -84,11 +84,6 @@ absl::Status BaseOp::NoKernel(const Layout& layout) const {
       NameOf(isa_), "); cast one of them");
 }
 
-absl::Status BaseOp::NoMemory() {
-  return tensorflow::errors::ResourceExhausted(
-      "no memory for the tables of a product; split the batch");
-}
-
 Executor BaseOp::PoolOf(OpKernelContext* ctx) { return PoolOfDevice(ctx); }
 
 absl::Status BaseOp::AllocateScratch(OpKernelContext* ctx, size_t bytes,

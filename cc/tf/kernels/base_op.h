@@ -4,8 +4,6 @@
 #define TF_BLOCKSPARSE_CC_TF_KERNELS_BASE_OP_H_
 
 #include <cstdint>
-#include <new>
-#include <stdexcept>
 #include <string>
 #include <vector>
 
@@ -13,6 +11,7 @@
 #include "cc/base/isa.h"
 #include "cc/base/parallel_for.h"
 #include "cc/kernels/problem.h"
+#include "cc/tf/kernels/no_memory.h"
 #include "tensorflow/core/framework/op_kernel.h"
 
 namespace blocksparse {
@@ -52,8 +51,7 @@ class BaseOp : public tensorflow::OpKernel {
                           Plan (*plan)(const Problem&, int, Isa),
                           void (*run)(const Problem&, const Plan&,
                                       const Executor&, void*)) const {
-    // Plans, and the tables that they are carried out by, grow with images.
-    try {
+    return CatchNoMemory([&]() -> absl::Status {
       const Executor executor = PoolOf(ctx);
       const Plan made = plan(problem, executor.threads, isa_);
       if (!made.supported()) return NoKernel(problem.layout);
@@ -63,11 +61,7 @@ class BaseOp : public tensorflow::OpKernel {
           AllocateScratch(ctx, made.scratch_bytes, &holder, &scratch));
       run(problem, made, executor, scratch);
       return absl::OkStatus();
-    } catch (const std::bad_alloc&) {
-      return NoMemory();
-    } catch (const std::length_error&) {
-      return NoMemory();
-    }
+    });
   }
 
   // Whether tensors lie on a GPU, but for those that are asked for in host
@@ -85,9 +79,6 @@ class BaseOp : public tensorflow::OpKernel {
  private:
   // Says that no kernel takes these dtypes, blocks and axes.
   absl::Status NoKernel(const Layout& layout) const;
-
-  // Says that the host has no memory left for what a plan needs.
-  static absl::Status NoMemory();
 
   // Runs closures on the device's pool for work inside of one op.
   static Executor PoolOf(tensorflow::OpKernelContext* ctx);

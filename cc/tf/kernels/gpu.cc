@@ -6,6 +6,7 @@
 #include "cc/kernels/cuda/conv.h"
 #include "cc/kernels/cuda/find_device.h"
 #include "cc/kernels/cuda/matmul.h"
+#include "cc/tf/kernels/no_memory.h"
 #include "tensorflow/core/framework/device_base.h"
 #include "tensorflow/core/platform/errors.h"
 #include "tensorflow/core/platform/tensor_float_32_utils.h"
@@ -37,19 +38,22 @@ absl::Status PlanAndRun(OpKernelContext* ctx, const Problem& problem,
   cuda::Device device;
   device.tensor_float_32 = tsl::tensor_float_32_execution_enabled();
   TF_RETURN_IF_ERROR(Internal(cuda::FindDevice(&device)));
-  Plan made;
-  TF_RETURN_IF_ERROR(Unimplemented(plan(problem, device, &made)));
-  // TensorFlow's memory of a GPU begins at multiples of 256 bytes. It may be
-  // given back while the kernel still runs: who gets it next is later on the
-  // same stream.
-  Tensor scratch;
-  TensorShape shape;
-  TF_RETURN_IF_ERROR(TensorShape::BuildTensorShape(
-      {static_cast<int64_t>(made.scratch_bytes)}, &shape));
-  TF_RETURN_IF_ERROR(ctx->allocate_temp(tensorflow::DT_UINT8, shape, &scratch));
-  void* const stream =
-      ctx->op_device_context()->stream()->platform_specific_handle().stream;
-  return Internal(run(problem, made, scratch.data(), stream));
+  return CatchNoMemory([&]() -> absl::Status {
+    Plan made;
+    TF_RETURN_IF_ERROR(Unimplemented(plan(problem, device, &made)));
+    // TensorFlow's memory of a GPU begins at multiples of 256 bytes. It may be
+    // given back while the kernel still runs: who gets it next is later on the
+    // same stream.
+    Tensor scratch;
+    TensorShape shape;
+    TF_RETURN_IF_ERROR(TensorShape::BuildTensorShape(
+        {static_cast<int64_t>(made.scratch_bytes)}, &shape));
+    TF_RETURN_IF_ERROR(
+        ctx->allocate_temp(tensorflow::DT_UINT8, shape, &scratch));
+    void* const stream =
+        ctx->op_device_context()->stream()->platform_specific_handle().stream;
+    return Internal(run(problem, made, scratch.data(), stream));
+  });
 }
 
 }  // namespace
