@@ -57,27 +57,26 @@ void RepeatPixel(const ConvTask& task, const std::vector<int64_t>& pixels,
   }
 }
 
-// The features of x that have blocks.
+// The features of x that have blocks, by the view that is multiplied: nobody
+// has validated the other one.
 std::vector<FeatureRange> UsedFeatures(const ConvTask& task) {
-  const ConvProblem& problem = *task.problem;
-  const Layout& layout = problem.layout;
-  // By source blocks, or by the rows of their taps: forward, where each tap has
-  // its own blocks.
-  const LayoutView& view =
-      problem.transpose ? layout.forward : layout.transposed;
-  const int64_t rows =
-      problem.shared_taps || problem.transpose ? 1 : task.kernel_taps;
+  const bool by_row = !task.problem->shared_taps && !task.problem->transpose;
+  const int64_t taps = by_row ? task.kernel_taps : 1;
+  std::vector<bool> has_blocks(
+      CeilDiv(task.source_features, task.source_block));
+  for (int64_t e = 0; e < task.view.nnz; ++e) {
+    has_blocks[task.view.index[e] / taps] = true;
+  }
   std::vector<FeatureRange> used;
-  for (int64_t first = 0; first < task.source_features;
-       first += task.source_block) {
-    const int64_t row = first / task.source_block * rows;
-    if (view.splits[row] == view.splits[row + rows]) continue;
+  for (size_t block = 0; block < has_blocks.size(); ++block) {
+    if (!has_blocks[block]) continue;
+    const int64_t begin = static_cast<int64_t>(block) * task.source_block;
     const int64_t end =
-        std::min<int64_t>(first + task.source_block, task.source_features);
-    if (!used.empty() && used.back().end == first) {
+        std::min(begin + task.source_block, task.source_features);
+    if (!used.empty() && used.back().end == begin) {
       used.back().end = end;
     } else {
-      used.push_back({first, end});
+      used.push_back({begin, end});
     }
   }
   return used;
