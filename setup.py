@@ -45,11 +45,14 @@ class BuildPy(build_py):
             # setuptools would pack what an earlier build has left there.
             shutil.rmtree(folder, ignore_errors=True)
         super().run()
-        for path in _bazel_build():
-            target = folder / path.name
-            # Bazel's are read-only, and so would be a copy to copy over.
-            target.unlink(missing_ok=True)
-            shutil.copyfile(path, target)
+        # An exit, not an exception: in editable mode setuptools makes a warning
+        # of those, and pip would install a package without the libraries.
+        try:
+            _build_into(folder)
+        except (OSError, bazel_command.CannotBuildError) as error:
+            sys.exit(f"error: {error}")
+        except subprocess.CalledProcessError as error:
+            sys.exit(f"error: {error.cmd[0]} failed, see above")
 
 
 class BdistWheel(bdist_wheel):
@@ -73,7 +76,7 @@ class Sdist(sdist):
         super().make_release_tree(base_dir, [*files, *names])
 
 
-def _bazel_build():
+def _build_into(folder):
     bazel_command.check_system()
     bazel = bazel_command.find_bazel()
     command = [bazel, "build", *bazel_command.flags(bazel)]
@@ -83,7 +86,11 @@ def _bazel_build():
         env=bazel_command.environment(),
         check=True,
     )
-    return [ROOT / ".bazel/bin/cc/tf" / name for name in BUILT]
+    for name in BUILT:
+        target = folder / name
+        # Bazel's are read-only, and so would be a copy to copy over.
+        target.unlink(missing_ok=True)
+        shutil.copyfile(ROOT / ".bazel/bin/cc/tf" / name, target)
 
 
 def _extras():
@@ -100,22 +107,17 @@ def _extras():
 
 
 def main():
-    try:
-        setuptools.setup(
-            distclass=Distribution,
-            cmdclass={
-                "bdist_wheel": BdistWheel,
-                "build_py": BuildPy,
-                "sdist": Sdist,
-            },
-            extras_require=_extras(),
-            # Not ./build: beside a file BUILD one would take it for Bazel's.
-            options={"build": {"build_base": ".build"}},
-        )
-    except bazel_command.CannotBuildError as error:
-        sys.exit(f"error: {error}")
-    except subprocess.CalledProcessError as error:
-        sys.exit(f"error: {error.cmd[0]} failed, see above")
+    setuptools.setup(
+        distclass=Distribution,
+        cmdclass={
+            "bdist_wheel": BdistWheel,
+            "build_py": BuildPy,
+            "sdist": Sdist,
+        },
+        extras_require=_extras(),
+        # Not ./build: beside a file BUILD one would take it for Bazel's.
+        options={"build": {"build_base": ".build"}},
+    )
 
 
 main()

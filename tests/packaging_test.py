@@ -3,6 +3,7 @@
 
 import importlib.util
 import json
+import os
 import pathlib
 import re
 import subprocess
@@ -185,6 +186,33 @@ def test_wheel_is_for_every_python_and_holds_the_library(wheel):
     ]:
         assert f"Requires-Dist: {requirement}" in metadata
     assert not re.search(r"Requires-Dist: tensorflow[^;]*$", metadata)
+
+
+BUILD = """
+import sys
+sys.path.insert(0, "cc/bazel")
+import pep517_backend
+getattr(pep517_backend, sys.argv[1])(sys.argv[2])
+"""
+
+
+@pytest.mark.parametrize("kind", ["wheel", "editable"])
+def test_build_that_fails_makes_no_wheel(tmp_path, kind):
+    bazel = tmp_path / "bazel"
+    bazel.write_text('#!/bin/sh\n[ "$1" = --version ] && echo bazel 7.0.0\n')
+    bazel.chmod(0o755)
+    wheels = tmp_path / "wheels"
+    wheels.mkdir()
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD, f"build_{kind}", wheels],
+        cwd=ROOT,
+        env={**os.environ, "BAZEL": str(bazel)},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode != 0
+    assert done.stderr.endswith(f"error: {bazel} failed, see above\n")
+    assert list(wheels.glob("*.whl")) == []
 
 
 BACKEND = """
