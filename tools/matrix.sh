@@ -34,7 +34,7 @@ pairs=(
 
 # A part of every feature: what an import checks, ops with their gradients and
 # types, layers in models and files, exported models in Python and C, training,
-# conversion. A few minutes a pair.
+# conversion, XLA. A few minutes a pair.
 quick_tests=(
   tests/callbacks/block_pruning_test.py
   tests/conversion/sparsify_test.py
@@ -47,6 +47,7 @@ quick_tests=(
   tests/ops/library_test.py
   tests/optimizers/adam_test.py
   tests/serving/saved_model_test.py
+  tests/xla
 )
 
 cd "$(dirname "${BASH_SOURCE[0]}")/.."
@@ -159,7 +160,11 @@ grep -vE '^(clang-format|mypy|ruff)=' .ci/requirements.txt \
   >"$work/requirements.txt"
 trap '(cd "$work/tree" && "${BAZEL:-bazel}" shutdown) >/dev/null 2>&1' EXIT
 
-rows=()
+# Row by row, so that what was run is told if something ends the rest.
+machine
+echo
+echo "| TensorFlow | Python | Keras | NumPy | tests |"
+echo "| --- | --- | --- | --- | --- |"
 failures=0
 for i in "${!pairs[@]}"; do
   python=${pairs[i]%%:*}
@@ -178,14 +183,9 @@ for i in "${!pairs[@]}"; do
     tail -n 15 "$log" >&2
   fi
   row="| ${requirement/==/ } | $(versions || echo "$python | |")"
-  rows+=("$row | $outcome |")
+  echo "$row | $outcome |"
   say "    $outcome"
   [[ -n $keep ]] || rm -rf "$venv"
 done
 
-machine
-echo
-echo "| TensorFlow | Python | Keras | NumPy | tests |"
-echo "| --- | --- | --- | --- | --- |"
-printf '%s\n' "${rows[@]}"
 ((failures == 0))
