@@ -129,6 +129,33 @@ def test_bazels_that_will_do(program, line):
     assert check(BAZEL=program("some_bazel", line)) == ""
 
 
+FLAGS = """
+import sys
+sys.path.insert(0, "cc/bazel")
+import bazel_command, tensorflow_wheel
+tensorflow_wheel.find = lambda: ("/some/tensorflow", sys.argv[1])
+try:
+    bazel_command.flags("bazel")
+except bazel_command.CannotBuildError as error:
+    sys.exit(str(error))
+"""
+
+
+@pytest.mark.parametrize(
+    ("version", "expected"),
+    [
+        ("2.9.3", "/some/tensorflow is TensorFlow 2.9.3; 2.19 or"),
+        ("2.18.1", "2.18.1; 2.19 or later is needed: pip install"),
+        ("2.19.0-rc1", ""),
+        ("3.0.0", ""),
+    ],
+)
+def test_tensorflow_must_not_be_too_old(version, expected):
+    got = complaint(sys.executable, "-c", FLAGS, version)
+    assert expected in got
+    assert bool(got) == bool(expected)
+
+
 def make_venv(folder, **variables):
     words = [f"{name}={value}" for name, value in variables.items()]
     return complaint("make", "venv", f"VENV={folder}", *words)

@@ -30,6 +30,8 @@ _DEBIAN_REPOSITORIES = {
 # GCC knows __builtin_shufflevector from 12 on.
 _OLDEST_COMPILERS = {"GCC": 12, "Clang": 14}
 _OLDEST_BAZEL = (4, 2, 3)
+# Others lack parts of XLA's headers, or have them under other names.
+_OLDEST_TENSORFLOW = (2, 19)
 
 # Words before the compiler in $CC that do without being there.
 _LAUNCHERS = ("ccache", "distcc", "sccache")
@@ -124,6 +126,16 @@ def _check_bazel(bazel):
         )
 
 
+def _check_tensorflow(folder, version):
+    found = tuple(map(int, version.split(".")[:2]))
+    if found < _OLDEST_TENSORFLOW:
+        raise CannotBuildError(
+            f"{folder} is TensorFlow {version}; "
+            f"{'.'.join(map(str, _OLDEST_TENSORFLOW))} or later is needed: pip "
+            f"install '{tensorflow_wheel.requirement()}' (or tensorflow)"
+        )
+
+
 def flags(bazel, python=sys.executable):
     """Returns the flags for this Bazel, this Python and its TensorFlow."""
     found = tensorflow_wheel.find()
@@ -133,6 +145,7 @@ def flags(bazel, python=sys.executable):
             f"'{tensorflow_wheel.requirement()}' (or tensorflow) first"
         )
     folder, version = found
+    _check_tensorflow(folder, version)
     result = [
         f"--repo_env=PYTHON_BIN_PATH={python}",
         f"--repo_env=TENSORFLOW_FOLDER={folder}",
