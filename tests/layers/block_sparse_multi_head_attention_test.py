@@ -1,6 +1,7 @@
 # Copyright 2026 The tf_blocksparse Authors. SPDX-License-Identifier: Apache-2.0
 """BlockSparseMultiHeadAttention against Keras's with masked projections."""
 
+import inspect
 import pathlib
 import subprocess
 import sys
@@ -56,7 +57,14 @@ def twin(layer, query, value):
     return dense
 
 
-@pytest.mark.parametrize(("arguments", "query", "value"), CASES)
+# Keras 3.12, the last one for Python 3.10, has fewer.
+KNOWN = inspect.signature(keras.layers.MultiHeadAttention.__init__).parameters
+
+
+@pytest.mark.parametrize(
+    ("arguments", "query", "value"),
+    [case for case in CASES if case[0].keys() <= KNOWN.keys()],
+)
 def test_equals_keras(arguments, query, value):
     layer = BlockSparseMultiHeadAttention(
         2,
@@ -156,15 +164,13 @@ np.testing.assert_array_equal(model(x), np.load(sys.argv[1] + "/y.npy"))
 
 
 def test_trains_and_loads_in_a_new_process(tmp_path):
-    layout = BlockLayout.random((16, 16), 8, sparsity=0.25, seed=1)
+    layouts = {"query": BlockLayout.random((16, 16), 8, sparsity=0.25, seed=1)}
+    known = {}
+    if "use_gate" in KNOWN:
+        known["use_gate"] = True
+        layouts["gate"] = "dense"
     layer = BlockSparseMultiHeadAttention(
-        2,
-        8,
-        dropout=0.1,
-        layouts={"query": layout, "gate": "dense"},
-        use_gate=True,
-        gate="mask",
-        **SPARSE,
+        2, 8, dropout=0.1, layouts=layouts, gate="mask", **known, **SPARSE
     )
     inputs = keras.Input((5, 16))
     model = keras.Model(inputs, layer(inputs, inputs))
