@@ -66,10 +66,7 @@ class ConvFuzzer(matmul_fuzzer.Fuzzer):
             sizes = sizes[:0]
         call["out_spatial"] = (sizes.astype(np.int32), "int32")
         if name == "conv_fused":
-            attributes["activation"] = self.pick(["none", "relu", "gelu"])
-            attributes["save_preactivation"] = bool(rng.integers(2))
-            if rng.integers(2):
-                call["bias"] = (self.numbers(sides[1]), x_dtype)
+            self.fuse(call, attributes, sides[1], x_dtype)
         return name, call, attributes
 
     def _geometry(self):

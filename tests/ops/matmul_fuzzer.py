@@ -90,11 +90,15 @@ class Fuzzer:
         else:
             attributes["transpose"] = transpose
         if name == "matmul_fused":
-            attributes["activation"] = self.pick(["none", "relu", "gelu"])
-            attributes["save_preactivation"] = bool(rng.integers(2))
-            if rng.integers(2):
-                call["bias"] = (self.numbers(sides[1]), x_dtype)
+            self.fuse(call, attributes, sides[1], x_dtype)
         return name, call, attributes
+
+    def fuse(self, call, attributes, outputs, x_dtype):
+        """What fused ops take besides."""
+        attributes["activation"] = self.pick(["none", "relu", "gelu"])
+        attributes["save_preactivation"] = bool(self.rng.integers(2))
+        if self.rng.integers(2):
+            call["bias"] = (self.numbers(outputs), x_dtype)
 
     def spoil_layout(self, call, _):
         packed = call["layout"][0].copy()

@@ -105,8 +105,8 @@ void AccumulateRegisters(const BlockRef<T, T>* refs, int count,
   }
 }
 
-// Writes sums, [pixel][kOutputs], to features [first, first + features) of
-// `to`, which is like y; there are at most kOutputs of them.
+// Writes sums, [pixel][kOutputs], to as many features of `to`, which is like y,
+// from `first` on, or to `features` of them if there are fewer.
 template <int kPixels, int kOutputs, typename T, typename X>
 void WriteRegisters(const int64_t* pixels, int64_t first, int64_t features,
                     const T* sums, X* to) {
